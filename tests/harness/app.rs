@@ -214,13 +214,15 @@ impl App {
         self.with_product_memory(None).await
     }
 
-    /// Opens the service with another limit of the products that are read for one answer.
+    /// Opens the service, without products in memory, with another limit of the products that are read for one
+    /// answer.
     ///
     /// # Panics
     /// When the database fails.
     pub async fn with_max_read(&self, most: u32) -> Self {
         let options = CatalogOptions {
             max_products_read: most,
+            product_memory: None,
             ..options_with(Arc::clone(&self.clock))
         };
         self.reopen_with(options).await

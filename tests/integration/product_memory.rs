@@ -14,7 +14,8 @@ use vitrine_domain::product_memory::{ProductMemoryOptions, ProductMemoryUse};
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::workers::Worker;
 use vitrine_harness::{
-    App, ProductBuilder, eventually, product, review, test, test_on_own_server, test_on_replica_set,
+    Answer, App, ProductBuilder, eventually, product, review, test, test_on_own_server,
+    test_on_replica_set,
 };
 use vitrine_model::id::ProductId;
 
@@ -562,6 +563,98 @@ fn facets_follow_the_writes_of_another_process_within_the_bound() {
             match red(app).await {
                 Some(49) => break,
                 found => assert!(!late, "{found:?} after {:?}", acknowledged.elapsed()),
+            }
+        }
+        other.assert_writes_announced();
+    });
+}
+
+/// The facets of the red lamps.
+const FILTERED: &str = r#"{ products(filter: { category: ["lights"], specs: [{ key: "color", text: { eq: "red" } }] }) {
+    facets(keys: ["color", "@price", "@rating"]) { key accuracy productCount values { label count selected } } } }"#;
+
+/// The number of lamps with a color, in the facets of the red lamps.
+fn with_color(found: &Answer, color: &str) -> i64 {
+    let facet = &found.data()["products"]["facets"][0];
+    let values = facet["values"].as_array().unwrap();
+    let value = values.iter().find(|value| value["label"] == color);
+    value.map_or(0, |value| value["count"].as_i64().unwrap())
+}
+
+#[test]
+fn facets_with_a_filter_are_counted_in_memory() {
+    test(async |app| {
+        app.has(lamps()).await;
+        let first = app.query(FILTERED).await;
+        let facets = first.data()["products"]["facets"].as_array().unwrap();
+        assert!(
+            facets.iter().all(|facet| facet["accuracy"] == "EXACT"),
+            "{first:?}"
+        );
+        assert_eq!(
+            (with_color(&first, "Red"), with_color(&first, "Blue")),
+            (50, 1)
+        );
+        // A slow machine may take longer than the memory may be used without a confirmation.
+        let none = async || {
+            let found = app.query(FILTERED).await;
+            assert_eq!(found.data(), first.data());
+            found.sent_for_query().is_empty().then_some(())
+        };
+        eventually("facets without a command", LONG, none).await;
+        let without = app.without_product_memory().await;
+        assert_eq!(without.query(FILTERED).await.data(), first.data());
+    });
+}
+
+#[test]
+fn facets_with_a_filter_show_own_writes() {
+    test(async |app| {
+        app.has(lamps()).await;
+        app.query(FILTERED).await;
+        let (id, _) = ids(app, "lamp-7").await;
+        let specs = json!([{ "key": "color", "text": "Green" }]);
+        let input = json!({ "productId": id, "specs": specs });
+        app.mutate("setSpecs", input).await.done();
+        let found = app.query(FILTERED).await;
+        assert_eq!(
+            (with_color(&found, "Red"), with_color(&found, "Green")),
+            (49, 1)
+        );
+        app.has([product("Lamp new")
+            .category(["Lights"])
+            .text("color", "Green")])
+            .await;
+        assert_eq!(with_color(&app.query(FILTERED).await, "Green"), 2);
+        app.mutate("archiveProduct", json!({ "id": id }))
+            .await
+            .done();
+        assert_eq!(with_color(&app.query(FILTERED).await, "Green"), 1);
+        let (id, _) = ids(app, "lamp-new").await;
+        app.has([product("Chair").category(["Chairs"])]).await;
+        let input = json!({ "id": id, "category": "chairs" });
+        app.mutate("updateProduct", input).await.done();
+        assert_eq!(with_color(&app.query(FILTERED).await, "Green"), 0);
+    });
+}
+
+#[test]
+fn facets_with_a_filter_follow_another_process_within_the_bound() {
+    test(async |app| {
+        app.has(lamps()).await;
+        let other = app.on_own_connections(BOUND).await;
+        let (id, _) = ids(app, "lamp-7").await;
+        app.query(FILTERED).await;
+        let specs = json!([{ "key": "color", "text": "Green" }]);
+        let input = json!({ "productId": id, "specs": specs });
+        other.mutate("setSpecs", input).await.done();
+        let acknowledged = Instant::now();
+        loop {
+            // Asked after the bound, it may not be old.
+            let late = acknowledged.elapsed() > BOUND;
+            match with_color(&app.query(FILTERED).await, "Green") {
+                1 => break,
+                found => assert!(!late, "{found} after {:?}", acknowledged.elapsed()),
             }
         }
         other.assert_writes_announced();

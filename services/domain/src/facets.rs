@@ -13,12 +13,13 @@
 //! 1. Without a filter, or with one category only, the facets are taken from [`memory`], or the
 //!    cached facet counts are read: one `find` for the snapshot and one covered query for the
 //!    generation.
-//! 2. Otherwise `Store::bound` finds from indexes alone whether at most 20,000 products (10,000 in
+//! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit in it.
+//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 20,000 products (10,000 in
 //!    a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides.
-//! 3. Up to that number, `Store::tally` reads each matching product once and counts all facets in
+//! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
-//! 4. Above it, the products of one slot in a hundred are read first. Their number determines how
+//! 5. Above it, the products of one slot in a hundred are read first. Their number determines how
 //!    many slots make a sample of about 10,000 products. `model::facet::Sample` turns the counts
 //!    into estimates with margins.
 //!
@@ -34,6 +35,7 @@ mod generation;
 pub(crate) mod memory;
 mod panel;
 mod reads;
+pub(crate) mod rows;
 pub(crate) mod selectivity;
 mod snapshots;
 
@@ -408,52 +410,99 @@ impl Catalog {
         reference: &Arc<Reference>,
     ) -> Result<Prepared, DomainError> {
         let scope = Scope::of(&pass.filter, &list.query, reference);
-        let Some(scope) = scope.filter(|_| plan.is_default()) else {
-            return self.prepare_live(list, pass, plan, None, reference).await;
-        };
-        if scope.categories.is_none() && pass.facets.as_deref() == Some(&[FacetKey::Category]) {
+        let scope = scope.filter(|_| plan.is_default());
+        let is_whole_shop = scope
+            .as_ref()
+            .is_some_and(|scope| scope.categories.is_none());
+        if is_whole_shop && pass.facets.as_deref() == Some(&[FacetKey::Category]) {
             match self.count_categories().await {
                 // They are being counted; until then a sample is used.
                 Err(DomainError::Unavailable(_)) => {}
                 counts => return counts.map(Prepared::Counted),
             }
         }
+        let condition = self.pass_condition(list, pass, reference)?;
+        // A few facets are counted faster than a panel is read.
+        let rows_first = scope.is_none() || pass.facets.is_some();
+        if rows_first
+            && let Some(counts) = self
+                .count_rows((list, plan), pass, &condition, reference)
+                .await?
+        {
+            return Ok(Prepared::Counted(counts));
+        }
+        let Some(scope) = scope else {
+            return self.prepare_live((list, plan), pass, condition, None).await;
+        };
         let (snapshot, sum) = self.get_snapshot(&scope, reference).await?;
         let snapshot = snapshot.filter(|snapshot| pass.is_covered_by(snapshot));
-        if let Some(snapshot) = snapshot {
-            // What is too much to count while the caller waits is served from the snapshot, even if
-            // outdated.
-            if snapshot.current || snapshot.panel.products > self.max_products_read().into() {
-                return Ok(Prepared::Counted(Counts {
-                    panel: snapshot.panel,
-                    accuracy: FacetAccuracy::Precomputed,
-                    current: snapshot.current,
-                    sample: None,
-                    counted: Vec::new(),
-                    as_of: snapshot.as_of,
-                }));
-            }
+        if let Some(snapshot) = snapshot.as_ref().filter(|snapshot| snapshot.current) {
+            return Ok(Prepared::Counted(snapshot.counts()));
+        }
+        // Not stored: rows may lack a change that the generation already tells of.
+        if !rows_first
+            && let Some(counts) = self
+                .count_rows((list, plan), pass, &condition, reference)
+                .await?
+        {
+            return Ok(Prepared::Counted(counts));
         }
         let stored_as = pass.facets.is_none().then_some((scope, sum));
-        self.prepare_live(list, pass, plan, stored_as, reference)
+        // What is too much to count while the caller waits is served from the snapshot.
+        let max = u64::from(self.max_products_read());
+        if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.panel.products > max) {
+            return Ok(Prepared::Counted(snapshot.counts()));
+        }
+        self.prepare_live((list, plan), pass, condition, stored_as)
             .await
+    }
+
+    /// The products of a pass.
+    fn pass_condition(
+        &self,
+        list: &ListedProducts,
+        pass: &Pass,
+        reference: &Reference,
+    ) -> Result<Condition, DomainError> {
+        let visibility = list.query.visibility;
+        let condition =
+            crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
+        Ok(match &list.search {
+            Some(search) => Condition::All(vec![condition, search.condition()]),
+            None => condition,
+        })
+    }
+
+    /// Counts a pass from rows in memory, if they are there.
+    async fn count_rows(
+        &self,
+        (list, plan): (&ListedProducts, &Plan),
+        pass: &Pass,
+        condition: &Condition,
+        reference: &Arc<Reference>,
+    ) -> Result<Option<Counts>, DomainError> {
+        let as_of = self.now();
+        if condition.is_nothing() {
+            return Ok(None);
+        }
+        let Some(rows) = self.rows_for(list, condition, reference).await? else {
+            return Ok(None);
+        };
+        let Some(tally) = rows::tally(&rows, condition, &pass.fields()).await else {
+            return Ok(None);
+        };
+        let limit = plan.kept_values(pass.has_selection(plan));
+        let panel = panel::panel(&tally, reference, &plan.units, limit);
+        Ok(Some(Counts::exact(panel, as_of)))
     }
 
     async fn prepare_live(
         &self,
-        list: &ListedProducts,
+        (list, plan): (&ListedProducts, &Plan),
         pass: &Pass,
-        plan: &Plan,
+        condition: Condition,
         stored_as: Option<(Scope, i64)>,
-        reference: &Arc<Reference>,
     ) -> Result<Prepared, DomainError> {
-        let visibility = list.query.visibility;
-        let condition =
-            crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
-        let condition = match &list.search {
-            Some(search) => Condition::All(vec![condition, search.condition()]),
-            None => condition,
-        };
         let exact = if condition.is_nothing() {
             Some((condition.clone(), 0))
         } else {
@@ -590,6 +639,11 @@ impl Catalog {
         if condition.is_nothing() {
             return Ok(Some(0));
         }
+        if let Some(rows) = self.rows_for(list, &condition, reference).await?
+            && let Some(count) = rows::count(&rows, &condition)
+        {
+            return Ok(Some(count));
+        }
         if list.search.is_some() {
             match self.countable(list, condition).await? {
                 Some((countable, _)) => condition = countable,
@@ -634,12 +688,7 @@ impl Catalog {
         reference: &Arc<Reference>,
     ) -> Result<Counts, DomainError> {
         let as_of = self.now();
-        // A key with a selection keeps all its values, so that the selected ones are among them.
-        let limit = if live.has_selection {
-            usize::MAX
-        } else {
-            plan.limit.max(STORED_VALUES)
-        };
+        let limit = plan.kept_values(live.has_selection);
         let panel = |tally: &FacetTally| panel::panel(tally, reference, &plan.units, limit);
         if live.condition.is_nothing() {
             return Ok(Counts::exact(panel(&FacetTally::new(live.fields)), as_of));
@@ -858,6 +907,19 @@ struct FacetSnapshot {
     current: bool,
 }
 
+impl FacetSnapshot {
+    fn counts(&self) -> Counts {
+        Counts {
+            panel: self.panel.clone(),
+            accuracy: FacetAccuracy::Precomputed,
+            current: self.current,
+            sample: None,
+            counted: Vec::new(),
+            as_of: self.as_of,
+        }
+    }
+}
+
 /// A set of products with a stored panel: all active products, or those of a category and its
 /// descendants.
 #[derive(Clone, Debug)]
@@ -985,6 +1047,16 @@ impl Plan {
             units: Units::new(&request.display_units, reference)?,
             selected,
         })
+    }
+
+    /// The maximum number of values of a facet that are kept. A key with a selection keeps all its values, so that the
+    /// selected ones are among them.
+    fn kept_values(&self, has_selection: bool) -> usize {
+        if has_selection {
+            usize::MAX
+        } else {
+            self.limit.max(STORED_VALUES)
+        }
     }
 
     /// Whether a precomputed panel suffices.

@@ -9,6 +9,7 @@
 
 mod lists;
 mod loads;
+pub(crate) mod rows;
 mod stream;
 
 use std::collections::{HashMap, VecDeque};
@@ -25,6 +26,7 @@ use vitrine_storage::views::ProductView;
 
 use self::lists::ListHitRate;
 use self::loads::Landing;
+use self::rows::RowMemory;
 pub(crate) use self::stream::Remembering;
 
 /// How many forgotten products are listed. A load during which more are forgotten is not remembered.
@@ -35,7 +37,8 @@ const ENTRY_BYTES: usize = 768;
 /// How many products are kept in memory, and for how long they are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductMemoryOptions {
-    /// The maximum size of all products, in bytes.
+    /// The maximum size of all products, in bytes. Half as much again is the limit of the rows that facets are counted
+    /// from.
     pub max_bytes: u64,
     /// The maximum age of a product: it lacks no write that was confirmed longer ago.
     pub max_age: Duration,
@@ -66,6 +69,10 @@ pub struct ProductMemoryUse {
     pub products: u64,
     /// Their size in bytes.
     pub bytes: u64,
+    /// The number of products that facets are counted from.
+    pub rows: u64,
+    /// The size of their rows, in bytes.
+    pub row_bytes: u64,
     /// How long ago the memory was last confirmed; `None` while it cannot be used.
     pub age: Option<Duration>,
 }
@@ -87,6 +94,8 @@ pub(crate) struct ProductMemory<V = ProductView> {
     list_hit_rate: ListHitRate,
     /// Rises when something may have changed that facets count.
     counts: AtomicU64,
+    /// What facets are counted from.
+    rows: RowMemory,
 }
 
 #[derive(Clone)]
@@ -168,6 +177,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
             evicted,
             list_hit_rate: ListHitRate::default(),
             counts: AtomicU64::new(0),
+            rows: RowMemory::new(options.max_bytes / 2),
         }
     }
 
@@ -190,6 +200,11 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
     /// Returns a number that rises when something may have changed that facets count.
     pub(crate) fn counts(&self) -> u64 {
         self.counts.load(Ordering::Acquire)
+    }
+
+    /// The rows of whole categories.
+    pub(crate) const fn rows(&self) -> &RowMemory {
+        &self.rows
     }
 
     /// Whether products may be taken from memory and remembered.
@@ -224,6 +239,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
         if products.is_empty() {
             return;
         }
+        self.rows.forget(products);
         let mut state = self.state();
         for id in products {
             state.forget(*id);
@@ -239,6 +255,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
     /// Forgets all products.
     pub(crate) fn forget_all(&self) {
         self.change_counts();
+        self.rows.forget_all();
         let mut state = self.state();
         self.epoch.fetch_add(1, Ordering::AcqRel);
         state.loads.clear();
@@ -276,6 +293,8 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
     pub(crate) fn usage(&self) -> ProductMemoryUse {
         self.entries.run_pending_tasks();
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let (row_bytes, rows) = self.rows.usage();
+        let [rows, row_bytes] = [rows, row_bytes].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
         ProductMemoryUse {
             hits: count(&self.hits),
             misses: count(&self.misses),
@@ -283,6 +302,8 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
             evicted: count(&self.evicted),
             products: self.entries.entry_count(),
             bytes: self.entries.weighted_size(),
+            rows,
+            row_bytes,
             age: self.age(),
         }
     }

@@ -248,7 +248,7 @@ impl Catalog {
     }
 
     /// The number of products in the list of a page, counted up to `max`. One command; none when
-    /// the page contains them all.
+    /// the page contains them all, or when facets of their categories have been counted in memory.
     pub async fn count_products(
         &self,
         page: &ListedProducts,
@@ -258,6 +258,8 @@ impl Catalog {
             u64::try_from(all).unwrap_or(u64::MAX)
         } else if page.list.condition.is_nothing() {
             0
+        } else if let Some(found) = self.count_loaded_rows(page, &page.list.condition).await? {
+            found
         } else {
             let condition = page.list.condition.clone();
             let limit = max.saturating_add(1);

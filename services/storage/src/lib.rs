@@ -14,6 +14,7 @@
 //! | [`products`], [`reviews`], [`reference`] | queries of one collection, or of a few related ones |
 //! | [`write`] | multi-document transactions of the catalogue |
 //! | [`counts`] | facet counts and precomputed panels |
+//! | [`facet_rows`] | products as rows that facets are counted from in memory |
 //! | [`category_counts`] | number of products in each category |
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
@@ -61,6 +62,7 @@ pub mod counts;
 pub mod durability;
 pub mod erasure;
 pub mod error;
+pub mod facet_rows;
 pub mod feed;
 pub mod fold;
 pub mod keyset;

@@ -191,6 +191,36 @@ fn every_count_of_a_facet_is_the_number_of_products_after_the_click() {
 }
 
 #[test]
+fn facets_are_counted_alike_in_memory_and_in_the_database() {
+    test(async |app| {
+        stock(app).await;
+        let without = app.without_product_memory().await;
+        let cases = (parts(), any::<bool>());
+        check(80, &cases, app, async |app, (parts, named)| {
+            let keys = if named { json!(KEYS) } else { Value::Null };
+            let counts = async |app: &App| {
+                // A stranger may not have more counted.
+                let query = FACETS.replace("(upTo: 1000000)", "");
+                let query = app.query(&query).with("filter", parts.whole());
+                let answer = query.with("keys", keys.clone()).with("limit", 5).await;
+                let mut data = answer.data().clone();
+                for facet in data["products"]["facets"].as_array_mut().unwrap() {
+                    // The second to ask may find a panel that the first has stored.
+                    assert_ne!(
+                        facet["accuracy"].take(),
+                        "ESTIMATE",
+                        "a hundred products are counted"
+                    );
+                }
+                data
+            };
+            prop_assert_eq!(counts(app).await, counts(&without).await);
+            Ok(())
+        });
+    });
+}
+
+#[test]
 fn graphql_literals_are_parsed() {
     let text = r#"{ and: [{ specs: [{ key: "a_b", number: { gte: 1.5,  unit: "in" } }] }, { rating: { gte: 2.0 } }, { specs: [{ key: "x", boolean: true }] }] }"#;
     let expected = json!({ "and": [

@@ -4,18 +4,23 @@
 //! forgotten when the change stream reports that a category has changed, and when a write of this process
 //! has ended that changes what they count.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use moka::sync::Cache;
 
 use super::Facet;
-use crate::Catalog;
+use crate::category_counts::CategoryCounts;
+use crate::{Catalog, DomainError};
 
 /// The maximum number of values of all facets in memory. A value takes about 200 bytes.
 const MAX_VALUES: u64 = 40_000;
 
-/// The facets in memory, by request.
-pub(crate) struct FacetMemory(Cache<String, Remembered>);
+/// The facets in memory, and what they are counted with.
+pub(crate) struct FacetMemory {
+    /// By request.
+    facets: Cache<String, Remembered>,
+    counts: Mutex<Option<(Changes, Arc<CategoryCounts>)>>,
+}
 
 #[derive(Clone)]
 struct Remembered {
@@ -25,7 +30,7 @@ struct Remembered {
 
 /// How many changes there had been when facets began to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     /// Changes that the change stream has reported.
     reported: u64,
     /// Writes of this process.
@@ -39,7 +44,10 @@ impl Default for FacetMemory {
             u32::try_from(values.sum::<usize>() + 1).unwrap_or(u32::MAX)
         };
         let cache = Cache::builder().max_capacity(MAX_VALUES).weigher(weight);
-        Self(cache.build())
+        Self {
+            facets: cache.build(),
+            counts: Mutex::default(),
+        }
     }
 }
 
@@ -61,7 +69,7 @@ impl Catalog {
 
     /// Returns the facets in memory for this request, if nothing has changed since.
     pub(super) fn remembered_facets(&self, asked: &str, now: Changes) -> Option<Arc<Vec<Facet>>> {
-        let found = self.facet_memory().0.get(asked)?;
+        let found = self.facet_memory().facets.get(asked)?;
         (found.read_after == now).then_some(found.facets)
     }
 
@@ -76,6 +84,23 @@ impl Catalog {
             facets: Arc::clone(facets),
             read_after,
         };
-        self.facet_memory().0.insert(asked, remembered);
+        self.facet_memory().facets.insert(asked, remembered);
+    }
+
+    /// Returns the number of products in each category, from memory if there was no change since.
+    pub(super) async fn counts_after(
+        &self,
+        changes: Changes,
+    ) -> Result<Arc<CategoryCounts>, DomainError> {
+        let counts = || {
+            let counts = self.facet_memory().counts.lock();
+            counts.unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some((_, counts)) = counts().as_ref().filter(|(after, _)| *after == changes) {
+            return Ok(Arc::clone(counts));
+        }
+        let read = self.own_counts().await?;
+        *counts() = Some((changes, Arc::clone(&read)));
+        Ok(read)
     }
 }

@@ -104,6 +104,16 @@ const PRODUCTS: Description = (
     MetricType::Gauge,
     "Products in memory",
 );
+const ROWS: Description = (
+    "product_memory_rows",
+    MetricType::Gauge,
+    "Products that facets are counted from in memory",
+);
+const ROW_BYTES: Description = (
+    "product_memory_row_bytes",
+    MetricType::Gauge,
+    "Size of the rows of these products",
+);
 const PRODUCT_AGE: Description = (
     "product_memory_age_seconds",
     MetricType::Gauge,
@@ -113,7 +123,7 @@ const PRODUCT_AGE: Description = (
 type Description = (&'static str, MetricType, &'static str);
 
 /// All of them.
-pub(super) const ALL: [Description; 19] = [
+pub(super) const ALL: [Description; 21] = [
     COMMANDS,
     FAILURES,
     CONNECTIONS,
@@ -132,6 +142,8 @@ pub(super) const ALL: [Description; 19] = [
     PRODUCT_EVICTIONS,
     PRODUCT_BYTES,
     PRODUCTS,
+    ROWS,
+    ROW_BYTES,
     PRODUCT_AGE,
 ];
 
@@ -297,6 +309,8 @@ fn encode_product_memory(
     for (description, number) in [
         (PRODUCT_BYTES, products.bytes),
         (PRODUCTS, products.products),
+        (ROWS, products.rows),
+        (ROW_BYTES, products.row_bytes),
     ] {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         describe(encoder, description)?.encode_gauge(&number)?;

@@ -1,0 +1,304 @@
+//! The rows of whole categories, from which facets and totals are counted without the database.
+//!
+//! A category is loaded at once. Of a product that may have changed, the row is read again by the next request that
+//! needs rows, so a request never counts a row from before a change that the memory of products has heard of.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use vitrine_model::facet::{FacetRow, Vocabulary};
+use vitrine_model::id::{CategoryId, ProductId};
+
+/// How many products may wait to be read again. When there are more, all rows are forgotten.
+const MAX_CHANGED: usize = 4_096;
+/// What a row is expected to need, in bytes, while none has been read.
+const EXPECTED_ROW_BYTES: usize = 800;
+
+/// The rows of a category, sorted by id.
+pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
+
+/// The rows in memory.
+#[derive(Debug)]
+pub(crate) struct RowMemory {
+    max_bytes: usize,
+    state: Mutex<State>,
+    /// Held by the one that reads rows.
+    pub(crate) reading: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Rises when everything is forgotten.
+    epoch: u64,
+    words: Arc<RwLock<Vocabulary>>,
+    categories: HashMap<CategoryId, Loaded>,
+    /// The size of all rows.
+    bytes: usize,
+    rows: usize,
+    /// The products to be read again, each with the number of its last change.
+    changed: HashMap<ProductId, u64>,
+    change_count: u64,
+    /// The changes since a load began.
+    during_load: Option<Vec<ProductId>>,
+    /// The number of the last use of any category.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    rows: CategoryRows,
+    bytes: usize,
+    last_use: u64,
+}
+
+/// Rows that are being read.
+#[derive(Debug)]
+pub(crate) struct RowReading {
+    epoch: u64,
+    pub(crate) words: Arc<RwLock<Vocabulary>>,
+    /// The products to be read again, each with the number of its last change; empty for a load.
+    changed: Vec<(ProductId, u64)>,
+}
+
+/// Rows to count.
+#[derive(Clone, Debug)]
+pub(crate) struct RowSet {
+    pub(crate) words: Arc<RwLock<Vocabulary>>,
+    pub(crate) categories: Vec<CategoryRows>,
+}
+
+impl RowReading {
+    /// The products to be read again.
+    pub(crate) fn products(&self) -> Vec<ProductId> {
+        self.changed.iter().map(|(id, _)| *id).collect()
+    }
+}
+
+impl State {
+    fn clear(&mut self) {
+        *self = Self {
+            epoch: self.epoch + 1,
+            ..Self::default()
+        };
+    }
+
+    fn change(&mut self, id: ProductId) {
+        self.change_count += 1;
+        self.changed.insert(id, self.change_count);
+    }
+
+    fn total_bytes(&self) -> usize {
+        let words = self.words.read().unwrap_or_else(PoisonError::into_inner);
+        self.bytes + words.bytes()
+    }
+
+    /// Replaces the row of a product; removes it without one.
+    fn replace(&mut self, id: ProductId, row: Option<&Arc<FacetRow>>) {
+        let category = row.map(|row| row.category());
+        for (of, loaded) in &mut self.categories {
+            let place = loaded.rows.binary_search_by_key(&id, |row| row.id());
+            let new = row.filter(|_| category == Some(*of));
+            if place.is_err() && new.is_none() {
+                continue;
+            }
+            let rows = Arc::make_mut(&mut loaded.rows);
+            let added = new.map_or(0, |row| row.bytes());
+            let removed = match (place, new) {
+                (Ok(at), Some(row)) => std::mem::replace(&mut rows[at], Arc::clone(row)).bytes(),
+                (Ok(at), None) => rows.remove(at).bytes(),
+                (Err(at), row) => {
+                    rows.splice(at..at, row.cloned());
+                    0
+                }
+            };
+            self.rows = self.rows + usize::from(place.is_err()) - usize::from(new.is_none());
+            loaded.bytes = loaded.bytes + added - removed;
+            self.bytes = self.bytes + added - removed;
+        }
+    }
+
+    fn remove(&mut self, category: CategoryId) {
+        if let Some(loaded) = self.categories.remove(&category) {
+            self.bytes -= loaded.bytes;
+            self.rows -= loaded.rows.len();
+        }
+    }
+}
+
+impl RowMemory {
+    pub(crate) fn new(max_bytes: u64) -> Self {
+        Self {
+            max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+            state: Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that products may have changed.
+    pub(crate) fn forget(&self, products: &[ProductId]) {
+        let mut state = self.state();
+        if let Some(during) = &mut state.during_load {
+            during.extend_from_slice(products);
+        } else if state.categories.is_empty() {
+            return;
+        }
+        for id in products {
+            state.change(*id);
+        }
+        let during = state.during_load.as_ref().map_or(0, Vec::len);
+        if state.changed.len().max(during) > MAX_CHANGED {
+            state.clear();
+        }
+    }
+
+    /// Forgets all rows.
+    pub(crate) fn forget_all(&self) {
+        self.state().clear();
+    }
+
+    /// Whether no category is in memory.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state().categories.is_empty()
+    }
+
+    /// Returns the size of all rows and their texts, and the number of rows.
+    pub(crate) fn usage(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.total_bytes(), state.rows)
+    }
+
+    /// Returns those of the categories whose rows are not in memory.
+    pub(crate) fn missing(&self, categories: &[CategoryId]) -> Vec<CategoryId> {
+        let state = self.state();
+        let is_missing = |id: &&CategoryId| !state.categories.contains_key(id);
+        categories.iter().filter(is_missing).copied().collect()
+    }
+
+    /// Whether rows of this many products may fit.
+    pub(crate) fn has_room_for(&self, products: u64) -> bool {
+        let state = self.state();
+        let bytes = state.total_bytes().checked_div(state.rows);
+        let bytes = bytes.unwrap_or(EXPECTED_ROW_BYTES);
+        let products = usize::try_from(products).unwrap_or(usize::MAX);
+        products.saturating_mul(bytes) <= self.max_bytes
+    }
+
+    /// Begins to load categories. Only one load may run at a time.
+    pub(crate) fn begin_load(&self) -> RowReading {
+        let mut state = self.state();
+        state.during_load = Some(Vec::new());
+        RowReading {
+            epoch: state.epoch,
+            words: Arc::clone(&state.words),
+            changed: Vec::new(),
+        }
+    }
+
+    /// Takes the rows of categories, unless everything has been forgotten since. Forgets other categories, those that
+    /// have not been used for longest first, if there is no room.
+    pub(crate) fn end_load(
+        &self,
+        reading: &RowReading,
+        categories: &[CategoryId],
+        mut rows: Vec<Arc<FacetRow>>,
+    ) {
+        let mut state = self.state();
+        if state.epoch != reading.epoch {
+            return;
+        }
+        for id in state.during_load.take().unwrap_or_default() {
+            state.change(id);
+        }
+        // A product that changes its category during the scan may be met twice.
+        rows.sort_by_key(|row| (row.category(), row.id()));
+        rows.dedup_by_key(|row| row.id());
+        let mut by_category: HashMap<CategoryId, Vec<Arc<FacetRow>>> =
+            categories.iter().map(|id| (*id, Vec::new())).collect();
+        for row in rows {
+            if let Some(rows) = by_category.get_mut(&row.category()) {
+                rows.push(row);
+            }
+        }
+        state.uses += 1;
+        for (id, rows) in by_category {
+            state.remove(id);
+            let bytes = rows.iter().map(|row| row.bytes()).sum();
+            state.bytes += bytes;
+            state.rows += rows.len();
+            let loaded = Loaded {
+                rows: Arc::new(rows),
+                bytes,
+                last_use: state.uses,
+            };
+            state.categories.insert(id, loaded);
+        }
+        while state.total_bytes() > self.max_bytes {
+            let uses = state.uses;
+            let others = state.categories.iter();
+            let oldest = others
+                .filter(|(_, loaded)| loaded.last_use < uses)
+                .min_by_key(|(id, loaded)| (loaded.last_use, **id));
+            match oldest.map(|(id, _)| *id) {
+                Some(id) => state.remove(id),
+                None => return state.clear(),
+            }
+        }
+    }
+
+    /// Whether products have to be read again.
+    pub(crate) fn has_changed(&self) -> bool {
+        !self.state().changed.is_empty()
+    }
+
+    /// Begins to read changed products again; `None` if there are none.
+    pub(crate) fn begin_refresh(&self) -> Option<RowReading> {
+        let state = self.state();
+        let changed: Vec<_> = state.changed.iter().map(|(id, n)| (*id, *n)).collect();
+        (!changed.is_empty()).then(|| RowReading {
+            epoch: state.epoch,
+            words: Arc::clone(&state.words),
+            changed,
+        })
+    }
+
+    /// Takes the rows of products that were read again; of products that have changed once more, the next request reads
+    /// them.
+    pub(crate) fn end_refresh(&self, reading: &RowReading, rows: &[Arc<FacetRow>]) {
+        let rows: HashMap<ProductId, &Arc<FacetRow>> =
+            rows.iter().map(|row| (row.id(), row)).collect();
+        let mut state = self.state();
+        if state.epoch != reading.epoch {
+            return;
+        }
+        for (id, change) in &reading.changed {
+            if state.changed.get(id) == Some(change) {
+                state.changed.remove(id);
+                state.replace(*id, rows.get(id).copied());
+            }
+        }
+    }
+
+    /// Returns the rows of categories; `None` if some are not in memory.
+    pub(crate) fn get(&self, categories: &[CategoryId]) -> Option<RowSet> {
+        let mut state = self.state();
+        state.uses += 1;
+        let uses = state.uses;
+        let mut all = Vec::with_capacity(categories.len());
+        for id in categories {
+            let loaded = state.categories.get_mut(id)?;
+            loaded.last_use = uses;
+            all.push(Arc::clone(&loaded.rows));
+        }
+        Some(RowSet {
+            words: Arc::clone(&state.words),
+            categories: all,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

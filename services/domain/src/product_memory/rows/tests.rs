@@ -1,0 +1,157 @@
+use vitrine_model::facet::TallyProduct;
+
+use super::*;
+
+const LARGE: u64 = 1_000_000;
+
+fn category(id: i64) -> CategoryId {
+    CategoryId::from_i64(id)
+}
+
+fn product(id: i64) -> ProductId {
+    ProductId::from_i64(id)
+}
+
+fn row(reading: &RowReading, id: i64, of: i64, price: i64) -> Arc<FacetRow> {
+    let described = TallyProduct {
+        kind: "lamp",
+        category: category(of),
+        brand: None,
+        country: None,
+        list_price: Some(price),
+        half_stars: None,
+    };
+    let mut words = reading.words.write().unwrap();
+    Arc::new(words.row(product(id), &described).build())
+}
+
+/// Loads categories with products, each with its category and price.
+fn load(memory: &RowMemory, categories: &[i64], products: &[(i64, i64, i64)]) {
+    let reading = memory.begin_load();
+    let rows = products.iter();
+    let rows = rows.map(|(id, of, price)| row(&reading, *id, *of, *price));
+    let rows = rows.collect();
+    let ids: Vec<_> = categories.iter().map(|id| category(*id)).collect();
+    memory.end_load(&reading, &ids, rows);
+}
+
+/// The products of a category.
+fn products(memory: &RowMemory, of: i64) -> Option<Vec<i64>> {
+    let set = memory.get(&[category(of)])?;
+    Some(
+        set.categories[0]
+            .iter()
+            .map(|row| row.id().to_i64())
+            .collect(),
+    )
+}
+
+/// Reads all changed products again, of which these exist.
+fn refresh(memory: &RowMemory, existing: &[(i64, i64, i64)]) {
+    let Some(reading) = memory.begin_refresh() else {
+        return;
+    };
+    let wanted = reading.products();
+    let rows = existing
+        .iter()
+        .filter(|(id, ..)| wanted.contains(&product(*id)));
+    let rows: Vec<_> = rows
+        .map(|(id, of, price)| row(&reading, *id, *of, *price))
+        .collect();
+    memory.end_refresh(&reading, &rows);
+}
+
+#[test]
+fn changed_products_are_read_again_wherever_they_are_now() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1, 2, 3], &[(4, 1, 0), (2, 1, 0), (3, 2, 0)]);
+    assert_eq!(products(&memory, 1), Some(vec![2, 4]));
+    assert_eq!(products(&memory, 3), Some(Vec::new()));
+    memory.forget(&[product(2), product(3), product(9), product(7)]);
+    // 2 moves, 3 is gone, 9 is new, 7 is in a category that is not in memory.
+    refresh(&memory, &[(2, 3, 5), (9, 1, 0), (7, 8, 0)]);
+    assert_eq!(products(&memory, 1), Some(vec![4, 9]));
+    assert_eq!(products(&memory, 2), Some(Vec::new()));
+    assert_eq!(products(&memory, 3), Some(vec![2]));
+    assert_eq!(products(&memory, 8), None);
+    assert_eq!(memory.usage().1, 3);
+    assert!(memory.begin_refresh().is_none());
+}
+
+#[test]
+fn sizes_are_those_of_the_rows() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 0), (2, 1, 0)]);
+    let before = memory.usage();
+    memory.forget(&[product(1), product(3)]);
+    refresh(&memory, &[(3, 1, 0)]);
+    assert_eq!(memory.usage(), before, "one row for another");
+    load(&memory, &[1], &[(1, 1, 0), (2, 1, 0)]);
+    assert_eq!(memory.usage(), before, "loaded again");
+}
+
+#[test]
+fn a_row_that_changes_while_it_is_read_is_read_once_more() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 10)]);
+    memory.forget(&[product(1)]);
+    let reading = memory.begin_refresh().unwrap();
+    let outdated = row(&reading, 1, 1, 20);
+    memory.forget(&[product(1)]);
+    memory.end_refresh(&reading, &[outdated]);
+    let again = memory.begin_refresh().unwrap();
+    assert_eq!(again.products(), [product(1)]);
+    // An older reading that ends late changes nothing.
+    memory.end_refresh(&again, &[]);
+    memory.end_refresh(&reading, &[row(&reading, 1, 1, 20)]);
+    assert_eq!(products(&memory, 1), Some(Vec::new()));
+}
+
+#[test]
+fn products_that_change_during_a_load_are_read_again() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 0)]);
+    let reading = memory.begin_load();
+    let outdated = row(&reading, 5, 2, 0);
+    memory.forget(&[product(5)]);
+    // Another request reads it again before the load ends.
+    refresh(&memory, &[(5, 2, 7)]);
+    memory.end_load(&reading, &[category(2)], vec![outdated]);
+    refresh(&memory, &[]);
+    assert_eq!(products(&memory, 2), Some(Vec::new()));
+}
+
+#[test]
+fn nothing_is_kept_of_a_load_during_which_all_is_forgotten() {
+    let memory = RowMemory::new(LARGE);
+    let reading = memory.begin_load();
+    let rows = vec![row(&reading, 1, 1, 0)];
+    memory.forget_all();
+    memory.end_load(&reading, &[category(1)], rows);
+    assert_eq!(products(&memory, 1), None);
+    let reading = memory.begin_load();
+    let many: Vec<_> = (0..=4_096).map(product).collect();
+    memory.forget(&many);
+    memory.end_load(&reading, &[category(1)], Vec::new());
+    assert_eq!(products(&memory, 1), None, "too many changes to remember");
+}
+
+#[test]
+fn the_category_that_was_not_used_for_longest_makes_room() {
+    let all: Vec<_> = (0..50).map(|id| (id, 1, 0)).collect();
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &all);
+    let (bytes, _) = memory.usage();
+    let memory = RowMemory::new((bytes * 5 / 2) as u64);
+    for of in [1, 2, 3] {
+        let own: Vec<_> = all.iter().map(|(id, ..)| (of * 100 + id, of, 0)).collect();
+        load(&memory, &[of], &own);
+        products(&memory, 1);
+    }
+    let left = [1, 2, 3].map(|of| products(&memory, of).is_some());
+    assert_eq!(left, [true, false, true]);
+    assert!(memory.has_room_for(100) && !memory.has_room_for(200));
+    let too_many: Vec<_> = (0..5_000).map(|id| (id, 4, 0)).collect();
+    load(&memory, &[4], &too_many);
+    assert_eq!(memory.usage().1, 0, "more than there is room for");
+}
