@@ -22,7 +22,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{ProductId, random_number};
 
 use crate::audit::{Audit, Difference};
-use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
+use crate::documents::{REFERENCE_VERSION, up_to};
 use crate::durability::weak;
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::sorted_rows::SortedRows;
@@ -234,24 +234,8 @@ impl Store {
     /// Stores a sale, to be counted shortly afterwards. Returns whether it is new. Idempotent, so
     /// safe to retry.
     pub async fn insert_sale(&self, sale: &Sale) -> Result<bool, StorageError> {
-        let first = doc! {
-            "schema_version": REFERENCE_VERSION,
-            "units": sale.units,
-            "at": date(sale.at),
-            "due": true,
-        };
-        let id = doc! { "_id": key(sale) };
-        let collection = self.documents(SALES);
-        let stored = collection
-            .update_one(id, doc! { "$setOnInsert": first })
-            .upsert(true)
-            .await;
-        match stored.map_err(StorageError::from) {
-            Ok(stored) => Ok(stored.upserted_id.is_some()),
-            // Another process stored it concurrently.
-            Err(StorageError::Conflict { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let fields = doc! { "units": sale.units, "at": date(sale.at) };
+        self.insert_due(SALES, key(sale), fields).await
     }
 
     /// Returns whether a product has uncounted sales. One command, over an index.
@@ -286,7 +270,7 @@ impl Store {
             .limit(i64::from(max_batches));
         let batches: Vec<RawDocumentBuf> =
             find.max_time(self.max_time).await?.try_collect().await?;
-        let (sold, more_sold) = self.uncounted_sales(max_sales).await?;
+        let (sold, more_sold) = self.due_rows(SALES, max_sales, read_sale).await?;
         if batches.is_empty() && sold.is_empty() {
             return Ok(FilledBuckets::default());
         }
@@ -338,68 +322,6 @@ impl Store {
         }
     }
 
-    /// Returns uncounted sales, and whether there may be more. Skips sales of products that only a
-    /// newer release may write.
-    async fn uncounted_sales(&self, max: u32) -> Result<(Vec<Sale>, bool), StorageError> {
-        let mut after = None;
-        loop {
-            let (sales, last) = self.next_uncounted_sales(after, max).await?;
-            if !sales.is_empty() || last.is_none() {
-                return Ok((sales, last.is_some()));
-            }
-            after = last;
-        }
-    }
-
-    /// Returns some uncounted sales after this one, and the last one examined if there may be more.
-    async fn next_uncounted_sales(
-        &self,
-        after: Option<Bson>,
-        max: u32,
-    ) -> Result<(Vec<Sale>, Option<Bson>), StorageError> {
-        let mut filter = doc! { "due": true };
-        if let Some(after) = after {
-            filter.insert("_id", doc! { "$gt": after });
-        }
-        let collection = self.documents(SALES);
-        let find = collection
-            .find(filter)
-            .sort(doc! { "_id": 1 })
-            .hint(Hint::Name("due".to_owned()))
-            .limit(i64::from(max));
-        let found: Vec<Document> = find.max_time(self.max_time).await?.try_collect().await?;
-        let last = found.get(max.saturating_sub(1) as usize);
-        let last = last.and_then(|doc| doc.get("_id").cloned());
-        let sales = found.iter().map(|doc| {
-            let raw = RawDocumentBuf::try_from(doc);
-            let raw = raw.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
-            read_sale(&raw)
-        });
-        let sales = sales.collect::<Read<Vec<_>>>()?;
-        let of = sales.iter().map(|sale| sale.product).collect();
-        let newer = self.newer_among(of).await?;
-        let writable = |sale: &Sale| !newer.contains(&sale.product);
-        Ok((sales.into_iter().filter(writable).collect(), last))
-    }
-
-    /// Returns those of these products that only a newer release may write.
-    async fn newer_among(
-        &self,
-        of: HashSet<ProductId>,
-    ) -> Result<HashSet<ProductId>, StorageError> {
-        if of.is_empty() {
-            return Ok(of);
-        }
-        let of: Vec<Bson> = of.into_iter().map(|id| stored_id(id.to_i64())).collect();
-        let newer = doc! {
-            "_id": { "$in": of },
-            "schema_version": { "$gt": PRODUCT_VERSION },
-        };
-        let collection = self.raw(products::COLLECTION);
-        let find = collection.find(newer).projection(doc! { "_id": 1 });
-        self.product_ids(find).await
-    }
-
     async fn try_fill(&self, filling: &BucketFill) -> Result<FilledBuckets, TransactionError> {
         let _write = self.product_write(filling.sold.keys().copied());
         let mut session = self.begin().await?;
@@ -440,13 +362,8 @@ impl Store {
             }
         }
         if !filling.sales.is_empty() {
-            let keys: Vec<Document> = filling.sales.iter().map(key).collect();
-            let these = doc! { "_id": { "$in": keys }, "due": true };
-            let counted = doc! { "$unset": { "due": 1 } };
-            let sales = self.documents(SALES);
-            let updated = sales.update_many(these, counted);
-            let updated = updated.session(&mut *session).await?;
-            if updated.modified_count != filling.sales.len() as u64 {
+            let ids = filling.sales.iter().map(key).collect();
+            if !self.apply_counted(session, SALES, ids).await? {
                 return Ok(false);
             }
         }
@@ -457,19 +374,9 @@ impl Store {
                     .await?;
             }
         }
-        let updates = filling.products();
-        if updates.is_empty() {
-            return Ok(true);
-        }
-        let all = i32::try_from(updates.len()).unwrap_or(i32::MAX);
-        let command = doc! { "update": products::COLLECTION, "updates": updates };
-        let reply = self.db.run_command(command).session(&mut *session).await?;
-        if reply.get_i32("n").ok() == Some(all) {
-            return Ok(true);
-        }
-        // One of the products has just been written by a newer release: the next try selects again.
-        let error = mongodb::error::Error::custom(reply);
-        Err(StorageError::Contended(error).into())
+        self.apply_units(session, "sales", &filling.sold, filling.now)
+            .await?;
+        Ok(true)
     }
 
     /// Counts the batches and sales that are not in buckets yet, up to 10,000 sales.
@@ -844,21 +751,6 @@ impl BucketFill {
         };
         let alive = counted.iter().filter(|((_, at), _)| expiry(*at) > self.now);
         alive.map(update).collect()
-    }
-
-    fn products(&self) -> Vec<Document> {
-        let update = |(product, units): (&ProductId, &i64)| {
-            let sales = doc! {
-                "$inc": { "sales.units": *units },
-                "$set": { "sales.as_of": date(self.now) },
-            };
-            let one = doc! {
-                "_id": stored_id(product.to_i64()),
-                "schema_version": up_to(PRODUCT_VERSION),
-            };
-            doc! { "q": one, "u": sales }
-        };
-        self.sold.iter().map(update).collect()
     }
 }
 

@@ -27,6 +27,7 @@
 //! | [`batch`] | batches that survive documents that cannot be written |
 //! | [`leases`], [`workers`] | leases of background jobs, and the reports of workers |
 //! | [`versions`] | documents of several schema versions side by side |
+//! | `due` | rows that are counted once |
 //! | [`activity`] | views, carts and purchases in buckets |
 //! | [`trending`] | trending lists and activity summaries of products |
 //! | [`erasure`] | erasing an author's data, and exporting it |
@@ -44,6 +45,7 @@
 
 mod by_spec;
 mod documents;
+mod due;
 mod elections;
 mod products_query;
 mod raw;
