@@ -7,12 +7,11 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::audit::Audit;
-use vitrine_storage::batch::Batch;
 use vitrine_storage::fold::{FoldBacklog, Folded};
 use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
 
-use crate::workers::{Worker, batch};
+use crate::workers::{Worker, written};
 use crate::{Catalog, DomainError};
 
 /// The number of sort positions updated per command.
@@ -165,7 +164,7 @@ impl Catalog {
     pub async fn upgrade_reviews(&self) -> Result<WorkerRun, DomainError> {
         let upgraded =
             self.maintain(|store| async move { store.upgrade_reviews(UPGRADE_BATCH).await });
-        upgraded_run(upgraded.await?)
+        written(upgraded.await?, UPGRADE_BATCH)
     }
 
     /// Upgrades a batch of products to the current schema version. Sends no command if there are no
@@ -176,7 +175,7 @@ impl Catalog {
     pub async fn upgrade_products(&self) -> Result<WorkerRun, DomainError> {
         let upgraded =
             self.maintain(|store| async move { store.upgrade_products(UPGRADE_BATCH).await });
-        upgraded_run(upgraded.await?)
+        written(upgraded.await?, UPGRADE_BATCH)
     }
 
     /// The progress of schema upgrades of products and reviews.
@@ -404,16 +403,4 @@ async fn fold_each(
 
 fn whole(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
-}
-
-fn upgraded_run(upgraded: Batch) -> Result<WorkerRun, DomainError> {
-    match upgraded.failed {
-        Some(error) if upgraded.written == 0 => Err(error.into()),
-        // Documents that cannot be written are tried again once no others are left.
-        Some(_) => Ok(WorkerRun {
-            backlog: 1,
-            ..batch(upgraded.written, UPGRADE_BATCH)
-        }),
-        None => Ok(batch(upgraded.written, UPGRADE_BATCH)),
-    }
 }

@@ -9,6 +9,7 @@ use strum::EnumCount;
 
 use vitrine_model::id::ProductId;
 use vitrine_model::worker::{WorkerReport, WorkerRun};
+use vitrine_storage::batch::Batch;
 use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelState;
@@ -336,6 +337,20 @@ pub(crate) fn batch(count: usize, max: u32) -> WorkerRun {
         done,
         backlog: u64::from(done >= u64::from(max)),
         ..WorkerRun::default()
+    }
+}
+
+/// The run of a batch of at most `max`, some of which may have failed.
+///
+/// # Errors
+/// The first error, if nothing was written. Otherwise what failed is tried again until nothing else
+/// is left.
+pub(crate) fn written(written: Batch, max: u32) -> Result<WorkerRun, DomainError> {
+    let run = batch(written.written, max);
+    match written.failed {
+        Some(error) if written.written == 0 => Err(error.into()),
+        Some(_) => Ok(WorkerRun { backlog: 1, ..run }),
+        None => Ok(run),
     }
 }
 
