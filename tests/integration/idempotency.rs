@@ -207,7 +207,8 @@ fn every_mutation_can_be_retried() {
         let without_key = 12;
         assert_eq!(
             orders.len() + without_key,
-            vitrine_harness::mutations::MUTATIONS.len()
+            vitrine_harness::mutations::MUTATIONS.len(),
+            "a mutation has a row in `changes` or is counted in `without_key`"
         );
         let give = async |n: usize| {
             let (name, mut input) = orders[n].clone();
