@@ -356,7 +356,25 @@ pub(crate) fn written(written: Batch, max: u32) -> Result<WorkerRun, DomainError
 
 #[cfg(test)]
 mod tests {
+    use vitrine_storage::StorageError;
+
     use super::*;
+
+    #[test]
+    fn a_batch_that_fails_in_part_leaves_a_backlog() {
+        let run = |done, fails: bool| {
+            let batch = Batch {
+                found: 500,
+                written: done,
+                failed: fails.then_some(StorageError::HistoryLost),
+            };
+            written(batch, 500).map(|run| (run.done, run.backlog))
+        };
+        assert_eq!(run(2, false).unwrap(), (2, 0));
+        assert_eq!(run(500, false).unwrap(), (500, 1));
+        assert_eq!(run(2, true).unwrap(), (2, 1));
+        assert!(run(0, true).is_err(), "nothing could be written");
+    }
 
     #[test]
     fn a_worker_is_found_by_its_name() {
