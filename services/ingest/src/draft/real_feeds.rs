@@ -316,3 +316,35 @@ fn fine_food_reviews() {
     assert_eq!(last.to_string(), "2012-10-26T00:00:00.000Z");
     assert!(!all.reviews.iter().any(|review| review.body.contains("<br")));
 }
+
+/// A digest of all drafts of a feed, in the order of the feed.
+fn feed_digest(all: &Drafted) -> String {
+    let products = all.products.iter().map(vitrine_model::import::digest);
+    let reviews = all.reviews.iter().map(vitrine_model::import::digest);
+    vitrine_model::import::digest(&products.chain(reviews).collect::<Vec<String>>())
+}
+
+#[test]
+fn the_drafts_of_the_real_feeds_stay_as_they_are() {
+    for (mapping, file, digest) in [
+        (
+            "opendb",
+            "catalog-opendb.jsonl.gz",
+            "9c3b44ac9f8b29b5fc901d2ae59ab673",
+        ),
+        (
+            "clothing-reviews",
+            "reviews-clothing.jsonl.gz",
+            "709f315844fd600c044996194010dae7",
+        ),
+        (
+            "fine-food-reviews",
+            "reviews-fine-foods.jsonl.gz",
+            "c933375f0662c103ec649ffae0eb786c",
+        ),
+    ] {
+        let Some(path) = find(file) else { continue };
+        let drafted = feed_digest(&draft(mapping, &path));
+        assert_eq!(drafted, digest, "{mapping}");
+    }
+}
