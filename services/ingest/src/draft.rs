@@ -1,14 +1,21 @@
 //! Mapping rows to batches of drafts. Uses no database, so a batch can be prepared while the
 //! previous one is being stored.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 use crate::feed::{Feed, FeedLine, Row};
-use crate::mapping::{Mapping, MappingCache, MappingOutput, Problems};
+use crate::mapping::{
+    self, Mapped, Mapping, MappingCache, MappingOutput, Problems, Repeated, Unmatched, push_key,
+};
+
+mod repeats;
+
+pub use repeats::{RepeatedId, Repeats};
+use repeats::Ids;
 
 /// The maximum number of lines of a batch.
 pub const BATCH_LINES: usize = 1000;
@@ -17,6 +24,11 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of products derived from reviews that are remembered. Forgetting one only
 /// costs a look-up.
 const MAX_REMEMBERED: usize = 500_000;
+
+/// The maximum number of rows whose paths are remembered, to say what a mapping may have meant.
+const MAX_SEEN_ROWS: u64 = 1000;
+/// The maximum number of paths that are remembered.
+const MAX_SEEN_PATHS: usize = 2000;
 
 /// A batch of lines of a feed, ready to be stored.
 #[derive(Debug, Default)]
@@ -40,6 +52,8 @@ pub struct Line {
     pub status: LineStatus,
     /// Values that were dropped, as the mapping specifies.
     pub dropped: Vec<Rejection>,
+    /// Values that were dropped and are only counted, as the mapping specifies.
+    pub ignored: Vec<Rejection>,
 }
 
 /// The status of a line before it is stored.
@@ -47,10 +61,25 @@ pub struct Line {
 pub enum LineStatus {
     /// It is blank.
     Blank,
+    /// Nothing of the mapping is for this row.
+    Skipped,
     /// It is rejected, for these reasons.
     Rejected(Vec<Rejection>),
-    /// Its draft is the next one of the batch.
-    Drafted,
+    /// Its drafts are the next ones of the batch.
+    Drafted(Records),
+}
+
+/// The records of a line: products and reviews.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    /// The number of products; not of those derived from reviews.
+    pub products: usize,
+    /// The number of reviews.
+    pub reviews: usize,
+    /// The reasons of each product that is rejected.
+    pub rejected_products: Vec<Vec<Rejection>>,
+    /// The reasons of each review that is rejected.
+    pub rejected_reviews: Vec<Vec<Rejection>>,
 }
 
 /// Maps a feed to batches of drafts.
@@ -58,22 +87,42 @@ pub struct Drafter<'m> {
     mapping: &'m Mapping,
     cache: MappingCache,
     derived: HashSet<u64>,
+    ids: Ids,
+    seen: BTreeSet<String>,
+    rows: u64,
 }
 
 impl<'m> Drafter<'m> {
     /// Returns a drafter for a mapping.
     #[must_use]
     pub fn new(mapping: &'m Mapping) -> Self {
+        mapping.uses().reset();
         Self {
             mapping,
             cache: MappingCache::default(),
             derived: HashSet::new(),
+            ids: Ids::default(),
+            seen: BTreeSet::new(),
+            rows: 0,
         }
     }
 
     /// Returns the next batch; `None` at the end of the feed.
     pub fn batch(&mut self, feed: &mut Feed) -> Option<Batch> {
         self.batch_of(feed)
+    }
+
+    /// The ids that repeat in the file that ends here.
+    pub fn end_of_file(&mut self) -> Repeats {
+        self.ids.take()
+    }
+
+    /// The paths of the mapping that no row had so far.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<Unmatched> {
+        let seen = self.seen.iter().map(String::as_str);
+        let seen = seen.chain(self.mapping.seen(&self.cache));
+        self.mapping.uses().unmatched(seen)
     }
 
     /// As [`Drafter::batch`], for any source of lines.
@@ -99,53 +148,160 @@ impl<'m> Drafter<'m> {
                 batch.broken = Some(reason.clone());
                 unreadable(reason)
             }
-            Row::Object(row) if self.draft(batch, &row, &mut problems).is_some() => {
-                LineStatus::Drafted
-            }
-            Row::Object(_) => LineStatus::Rejected(problems.fatal),
+            Row::Object(row) => self.row(batch, line.number, row, &mut problems),
         };
         batch.lines.push(Line {
             number: line.number,
             status,
             dropped: problems.dropped,
+            ignored: problems.ignored,
         });
     }
 
-    /// Adds the drafts of a row. If there are none, `problems` says why.
-    fn draft(&mut self, batch: &mut Batch, row: &Value, problems: &mut Problems) -> Option<()> {
-        if self.mapping.output() == MappingOutput::Products {
-            let product = self.mapping.product(&mut self.cache, row, problems)?;
-            batch.products.push(product);
-            return Some(());
+    fn row(
+        &mut self,
+        batch: &mut Batch,
+        line: u64,
+        mut row: Value,
+        problems: &mut Problems,
+    ) -> LineStatus {
+        let number = Value::from(line);
+        if let Err(rejection) = self.mapping.join(&mut row, &number) {
+            return LineStatus::Rejected(vec![rejection]);
         }
-        let review = self.mapping.review(row, problems)?;
-        if self.mapping.output() == MappingOutput::ReviewsAndProducts {
-            self.derive(batch, row, &review.product, problems)?;
+        if self.rows < MAX_SEEN_ROWS {
+            paths_of(&row, &mut String::new(), &mut self.seen);
         }
-        batch.reviews.push(review);
-        Some(())
+        self.rows += 1;
+        let row = mapping::Row::new(&row, &number);
+        let mut records = Records::default();
+        let derives = self.mapping.output() == MappingOutput::ReviewsAndProducts;
+        if !derives {
+            for mapped in self.mapping.products(&mut self.cache, row) {
+                let id = |draft: &ProductDraft| draft.source.external_id.clone();
+                match self.checked(mapped, "product", line, id, problems) {
+                    Ok(product) => {
+                        batch.products.push(product);
+                        records.products += 1;
+                    }
+                    Err(reasons) => records.rejected_products.push(reasons),
+                }
+            }
+        }
+        for mapped in self.mapping.reviews(row) {
+            let id = |draft: &ReviewDraft| draft.origin.external_id.clone();
+            let review = self.checked(mapped, "review", line, id, problems);
+            let review = review.and_then(|review| {
+                if derives {
+                    self.derive(batch, row, &review.product, problems)?;
+                }
+                Ok(review)
+            });
+            match review {
+                Ok(review) => {
+                    batch.reviews.push(review);
+                    records.reviews += 1;
+                }
+                Err(reasons) => records.rejected_reviews.push(reasons),
+            }
+        }
+        records.status()
+    }
+
+    /// Checks a record: returns its draft, or the reasons why it has none. Its dropped values are
+    /// those of its line.
+    fn checked<D>(
+        &mut self,
+        mapped: Mapped<D>,
+        of: &'static str,
+        line: u64,
+        id: impl Fn(&D) -> String,
+        problems: &mut Problems,
+    ) -> Result<D, Vec<Rejection>> {
+        let Mapped {
+            draft,
+            problems: found,
+            repeated,
+        } = mapped;
+        problems.dropped.extend(found.dropped);
+        problems.ignored.extend(found.ignored);
+        let Some(draft) = draft else {
+            return Err(found.fatal);
+        };
+        let first_is_kept = repeated == Repeated::First;
+        let first = self.ids.add(of, &id(&draft), line, first_is_kept);
+        match first {
+            Some(first) if first_is_kept => {
+                let reason = format!("repeats the id of line {first}, which is kept");
+                Err(vec![Rejection::new(format!("{of}.external_id"), reason)])
+            }
+            _ => Ok(draft),
+        }
     }
 
     /// Adds the product of a review, unless an earlier row has added it.
     fn derive(
         &mut self,
         batch: &mut Batch,
-        row: &Value,
+        row: mapping::Row<'_>,
         source: &ExternalRef,
         problems: &mut Problems,
-    ) -> Option<()> {
+    ) -> Result<(), Vec<Rejection>> {
         let key = hash(source);
         if self.derived.contains(&key) {
-            return Some(());
+            return Ok(());
         }
         let (mapping, cache) = (self.mapping, &mut self.cache);
-        let product = mapping.derived_product(cache, row, source, problems)?;
+        let Some(product) = mapping.derived_product(cache, row, source, problems) else {
+            return Err(std::mem::take(&mut problems.fatal));
+        };
         batch.products.push(product);
         if self.derived.len() >= MAX_REMEMBERED {
             self.derived.clear();
         }
         self.derived.insert(key);
-        Some(())
+        Ok(())
+    }
+}
+
+impl Records {
+    /// The status of a line with these records. One of a single record is as that record.
+    fn status(mut self) -> LineStatus {
+        let rejected = self.rejected_products.len() + self.rejected_reviews.len();
+        match (self.products + self.reviews, rejected) {
+            (0, 0) => LineStatus::Skipped,
+            (0, 1) => {
+                self.rejected_products.append(&mut self.rejected_reviews);
+                LineStatus::Rejected(self.rejected_products.pop().unwrap_or_default())
+            }
+            _ => LineStatus::Drafted(self),
+        }
+    }
+}
+
+/// Collects the paths of a row.
+fn paths_of(value: &Value, path: &mut String, seen: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                let length = path.len();
+                push_key(path, key);
+                if seen.len() < MAX_SEEN_PATHS && !seen.contains(path.as_str()) {
+                    seen.insert(path.clone());
+                }
+                paths_of(value, path, seen);
+                path.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            let length = path.len();
+            path.push_str("[]");
+            for item in items {
+                paths_of(item, path, seen);
+            }
+            path.truncate(length);
+        }
+        _ => {}
     }
 }
 

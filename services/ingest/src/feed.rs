@@ -4,7 +4,7 @@
 //! of a damaged file, such as a truncated gzip, cannot be read.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use serde_json::Value;
 
-use crate::mapping::Format;
+use crate::mapping::{FeedForm, Format};
 
 mod csv_rows;
 mod json_rows;
@@ -90,7 +90,7 @@ impl Feed {
     ///
     /// # Errors
     /// [`FeedError`] if it cannot be opened or has another format.
-    pub fn open(path: &Path, format: Format, delimiter: u8) -> Result<Self, FeedError> {
+    pub fn open(path: &Path, form: &FeedForm) -> Result<Self, FeedError> {
         let failed = |source| FeedError::Read {
             path: path.to_owned(),
             source,
@@ -103,7 +103,7 @@ impl Feed {
             read: Arc::clone(&read),
         };
         let source = unpacked(reader).map_err(failed)?;
-        let rows = rows(source, format, delimiter, MAX_LINE_BYTES);
+        let rows = rows(source, form, MAX_LINE_BYTES);
         let rows = rows.map_err(|reason| FeedError::Form {
             path: path.to_owned(),
             reason,
@@ -122,11 +122,31 @@ impl Iterator for Feed {
     type Item = FeedLine;
 
     fn next(&mut self) -> Option<FeedLine> {
-        match &mut self.rows {
-            Rows::Json(rows) => rows.next(),
-            Rows::Csv(rows) => rows.next(),
+        self.rows.next()
+    }
+}
+
+impl Iterator for Rows {
+    type Item = FeedLine;
+
+    fn next(&mut self) -> Option<FeedLine> {
+        match self {
+            Self::Json(rows) => rows.next(),
+            Self::Csv(rows) => rows.next(),
         }
     }
+}
+
+/// Reads lines of bytes, plain or gzipped.
+///
+/// # Errors
+/// If they have another format.
+pub(crate) fn read(
+    bytes: Cursor<Vec<u8>>,
+    form: &FeedForm,
+) -> Result<impl Iterator<Item = FeedLine> + use<>, String> {
+    let source = unpacked(bytes).map_err(|error| error.to_string())?;
+    rows(source, form, MAX_LINE_BYTES)
 }
 
 /// A file that counts the bytes read.
@@ -157,8 +177,7 @@ fn unpacked(file: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Se
 
 fn rows(
     mut source: Box<dyn BufRead + Send>,
-    format: Format,
-    delimiter: u8,
+    form: &FeedForm,
     max_bytes: usize,
 ) -> Result<Rows, String> {
     let beginning = source.fill_buf().unwrap_or_default();
@@ -168,16 +187,16 @@ fn rows(
     if beginning.starts_with("\u{feff}".as_bytes()) {
         source.consume(3);
     }
-    let csv = match format {
+    let csv = match form.format {
         Format::Csv => true,
         Format::JsonLines => false,
         Format::Auto => !looks_like_json(source.fill_buf().unwrap_or_default()),
     };
     let lines = Lines::new(source, max_bytes);
     if csv {
-        CsvRows::new(lines, delimiter).map(Rows::Csv)
+        CsvRows::new(lines, form.delimiter, form.columns.clone()).map(Rows::Csv)
     } else {
-        Ok(Rows::Json(JsonRows::new(lines)))
+        Ok(Rows::Json(JsonRows::new(lines, form.columns.clone())))
     }
 }
 

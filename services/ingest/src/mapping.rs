@@ -8,62 +8,97 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vitrine_model::import::{ExternalRef, ProductDraft, ReviewDraft};
+use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 mod category;
 mod clean;
+mod condition;
 mod date;
 mod details;
 mod error;
 mod field;
+mod join;
 mod media;
 mod number;
 mod path;
 mod pattern;
+mod pieces;
 mod problems;
 mod product;
 mod reading;
+mod records;
 mod review;
 mod section;
 mod shipped;
 mod specs;
 mod template;
+mod uses;
 
+use join::Join;
 use product::ProductMapping;
 use reading::Reading;
+use records::Records;
 use review::ReviewMapping;
 use section::Section;
+use uses::Uses;
 
 pub use error::MappingError;
+pub(crate) use path::{Row, push_key};
 pub(crate) use problems::Problems;
+pub(crate) use records::{Mapped, Repeated};
 pub use shipped::shipped;
+pub use uses::Unmatched;
 
 /// The version of the mapping format that this release reads.
 pub const VERSION: i64 = 1;
 
-/// Reads a table file, which a mapping refers to by its name.
-type ReadTable<'a> = dyn FnMut(&str) -> Result<String, MappingError> + 'a;
+/// Reads a file beside a mapping, which refers to it by its name.
+type ReadTable<'a> = dyn FnMut(&str) -> Result<Vec<u8>, MappingError> + 'a;
 
 /// A validated mapping, ready to be applied.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     system: String,
     notice: Option<String>,
-    format: Format,
-    delimiter: u8,
-    product: Option<ProductMapping>,
-    review: Option<ReviewMapping>,
+    form: FeedForm,
+    products: Vec<(Records, ProductMapping)>,
+    reviews: Vec<(Records, ReviewMapping)>,
+    derived: bool,
+    joins: Vec<Join>,
+    uses: Uses,
 }
 
 /// The format of a feed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Determined by the first byte: JSON Lines if it is `{` or `[`, otherwise CSV.
+    #[default]
     Auto,
     /// One JSON object per line.
     JsonLines,
     /// Comma-separated values (RFC 4180) with a header; also with other delimiters.
     Csv,
+}
+
+/// How the files of a feed are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedForm {
+    /// The format.
+    pub format: Format,
+    /// The delimiter of CSV.
+    pub delimiter: u8,
+    /// The names of the columns, for rows that are lists and for CSV without a header.
+    pub columns: Option<Vec<String>>,
+}
+
+impl Default for FeedForm {
+    fn default() -> Self {
+        Self {
+            format: Format::Auto,
+            delimiter: b',',
+            columns: None,
+        }
+    }
 }
 
 /// What a mapping produces from rows.
@@ -75,11 +110,22 @@ pub enum MappingOutput {
     Reviews,
     /// Each row is a review, and describes its product, which is created if missing.
     ReviewsAndProducts,
+    /// A row may be several products and reviews, depending on conditions and lists in it.
+    Several,
 }
 
 /// What a mapping caches between rows.
 #[derive(Debug, Default)]
-pub(crate) struct MappingCache(specs::PlanCache);
+pub(crate) struct MappingCache(Vec<specs::PlanCache>);
+
+impl MappingCache {
+    fn of(&mut self, product: usize) -> &mut specs::PlanCache {
+        if self.0.len() <= product {
+            self.0.resize_with(product + 1, specs::PlanCache::default);
+        }
+        &mut self.0[product]
+    }
+}
 
 impl Mapping {
     /// Loads a mapping: a file, or a shipped mapping by its name.
@@ -105,16 +151,26 @@ impl Mapping {
     /// [`MappingError`] if it cannot be read or is invalid.
     pub fn from_file(path: &Path) -> Result<Self, MappingError> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        Self::parse(&read(path.to_owned())?, &mut |name| read(folder.join(name)))
+        let text = String::from_utf8(read(path.to_owned())?);
+        let text = text.map_err(|_| MappingError::setting(path.display().to_string(), "is not UTF-8"))?;
+        Self::parse(&text, &mut |name| read(folder.join(name)))
     }
 
-    /// Parses a mapping. `read_table` returns the text of a table file.
+    /// Parses a mapping. `read_table` returns the content of a file beside it.
     ///
     /// # Errors
     /// [`MappingError`] if it is invalid.
     pub fn parse(text: &str, read_table: &mut ReadTable<'_>) -> Result<Self, MappingError> {
         let table: toml::Table = text.parse().map_err(MappingError::Syntax)?;
-        let section = Section::new("", &table);
+        Self::of_table(&table, read_table)
+    }
+
+    /// Reads a mapping that is already TOML.
+    fn of_table(
+        table: &toml::Table,
+        read_table: &mut ReadTable<'_>,
+    ) -> Result<Self, MappingError> {
+        let section = Section::new("", table);
         check_version(&section)?;
         let defaults = section.section("defaults")?;
         let reading = match &defaults {
@@ -125,16 +181,25 @@ impl Mapping {
         let mapping = Self {
             system: system(&section)?,
             notice: section.text("notice")?.map(str::to_owned),
-            format: format(&section)?,
-            delimiter: delimiter(&section)?,
-            product: product(&section, &reading, read_table)?,
-            review: review(&section, &reading)?,
+            form: FeedForm {
+                format: format(&section)?,
+                delimiter: delimiter(&section)?,
+                columns: columns(&section)?,
+            },
+            joins: join::read(&section, &reading, read_table)?,
+            products: products(&section, &reading, read_table)?,
+            reviews: reviews(&section, &reading)?,
+            derived: false,
+            uses: reading.uses.clone(),
         };
-        if mapping.product.is_none() && mapping.review.is_none() {
+        if mapping.products.is_empty() && mapping.reviews.is_empty() {
             return Err(section.invalid("product", "a mapping needs [product], [review] or both"));
         }
         section.finish()?;
-        Ok(mapping)
+        Ok(Self {
+            derived: records::derived(&mapping.products, &mapping.reviews)?,
+            ..mapping
+        })
     }
 
     /// The source system of the feed.
@@ -149,45 +214,67 @@ impl Mapping {
         self.notice.as_deref()
     }
 
-    /// The format of the feed.
+    /// How the files of the feed are read.
     #[must_use]
-    pub const fn format(&self) -> Format {
-        self.format
-    }
-
-    /// The delimiter of a CSV feed.
-    #[must_use]
-    pub const fn delimiter(&self) -> u8 {
-        self.delimiter
+    pub const fn form(&self) -> &FeedForm {
+        &self.form
     }
 
     /// What the mapping produces from rows.
     #[must_use]
-    pub const fn output(&self) -> MappingOutput {
-        match (&self.product, &self.review) {
-            (_, None) => MappingOutput::Products,
-            (None, Some(_)) => MappingOutput::Reviews,
-            (Some(_), Some(_)) => MappingOutput::ReviewsAndProducts,
+    pub fn output(&self) -> MappingOutput {
+        let plain = |records: &Records| records.is_plain();
+        match (self.products.as_slice(), self.reviews.as_slice()) {
+            _ if self.derived => MappingOutput::ReviewsAndProducts,
+            ([(one, _)], []) if plain(one) => MappingOutput::Products,
+            ([], [(one, _)]) if plain(one) => MappingOutput::Reviews,
+            _ => MappingOutput::Several,
         }
     }
 
-    /// Maps a row to a product. If there is none, `problems` says why.
-    pub(crate) fn product(
-        &self,
-        cache: &mut MappingCache,
-        row: &Value,
-        problems: &mut Problems,
-    ) -> Option<ProductDraft> {
-        let product = self.product.as_ref()?;
-        let draft = product.draft(&self.system, &mut cache.0, row, problems)?;
-        problems.fatal.is_empty().then_some(draft)
+    /// The paths that the mapping names and that rows have or have not.
+    pub(crate) fn uses(&self) -> &Uses {
+        &self.uses
     }
 
-    /// Maps a row to a review. If there is none, `problems` says why.
-    pub(crate) fn review(&self, row: &Value, problems: &mut Problems) -> Option<ReviewDraft> {
-        let review = self.review.as_ref()?;
-        let draft = review.draft(&self.system, row, problems)?;
-        problems.fatal.is_empty().then_some(draft)
+    /// Adds the rows of other files to a row.
+    ///
+    /// # Errors
+    /// What is wrong with the row.
+    pub(crate) fn join(&self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
+        self.joins.iter().try_for_each(|join| join.add(row, number))
+    }
+
+    /// The numbers of rows without a partner, by join.
+    pub(crate) fn unpaired(&self) -> Vec<(String, u64)> {
+        let unpaired = self.joins.iter().filter_map(Join::unpaired);
+        unpaired.collect()
+    }
+
+    /// Maps a row to its products, each with its problems. One without a draft is rejected.
+    pub(crate) fn products(
+        &self,
+        cache: &mut MappingCache,
+        row: Row<'_>,
+    ) -> Vec<Mapped<ProductDraft>> {
+        let mut mapped = Vec::new();
+        for (at, (records, product)) in self.products.iter().enumerate() {
+            records.of(row, &mut |item, problems| {
+                product.draft(&self.system, cache.of(at), item, problems)
+            }, &mut mapped);
+        }
+        mapped
+    }
+
+    /// Maps a row to its reviews, each with its problems. One without a draft is rejected.
+    pub(crate) fn reviews(&self, row: Row<'_>) -> Vec<Mapped<ReviewDraft>> {
+        let mut mapped = Vec::new();
+        for (records, review) in &self.reviews {
+            records.of(row, &mut |item, problems| {
+                review.draft(&self.system, item, problems)
+            }, &mut mapped);
+        }
+        mapped
     }
 
     /// Maps a review's row to its product, to be created if missing. Its source is the reference in
@@ -195,21 +282,27 @@ impl Mapping {
     pub(crate) fn derived_product(
         &self,
         cache: &mut MappingCache,
-        row: &Value,
+        row: Row<'_>,
         source: &ExternalRef,
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
-        let draft = self.product(cache, row, problems)?;
-        Some(ProductDraft {
+        let (_, product) = self.products.first()?;
+        let draft = product.draft(&self.system, cache.of(0), row, problems)?;
+        problems.fatal.is_empty().then(|| ProductDraft {
             source: source.clone(),
             create_only: true,
             ..draft
         })
     }
+
+    /// The paths that rows had, as far as specs were read.
+    pub(crate) fn seen<'c>(&self, cache: &'c MappingCache) -> impl Iterator<Item = &'c str> + Clone {
+        cache.0.iter().flat_map(specs::PlanCache::paths)
+    }
 }
 
-fn read(path: PathBuf) -> Result<String, MappingError> {
-    std::fs::read_to_string(&path).map_err(|source| MappingError::Read { path, source })
+fn read(path: PathBuf) -> Result<Vec<u8>, MappingError> {
+    std::fs::read(&path).map_err(|source| MappingError::Read { path, source })
 }
 
 fn check_version(section: &Section<'_>) -> Result<(), MappingError> {
@@ -250,26 +343,46 @@ fn delimiter(section: &Section<'_>) -> Result<u8, MappingError> {
     }
 }
 
-fn product(
+fn columns(section: &Section<'_>) -> Result<Option<Vec<String>>, MappingError> {
+    if section.value("columns").is_none() {
+        return Ok(None);
+    }
+    let names = section.texts("columns")?;
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(section.invalid("columns", format!("{name:?} is there twice")));
+        }
+    }
+    Ok(Some(names.into_iter().map(str::to_owned).collect()))
+}
+
+fn products(
     section: &Section<'_>,
     reading: &Reading,
     read_table: &mut ReadTable<'_>,
-) -> Result<Option<ProductMapping>, MappingError> {
-    let Some(section) = section.section("product")? else {
-        return Ok(None);
-    };
-    let product = ProductMapping::read(&section, reading, read_table)?;
-    section.finish()?;
-    Ok(Some(product))
+) -> Result<Vec<(Records, ProductMapping)>, MappingError> {
+    let mut products = Vec::new();
+    for section in section.tables("product")? {
+        let records = Records::of_products(&section, reading)?;
+        let product = ProductMapping::read(&section, reading, read_table)?;
+        section.finish()?;
+        products.push((records, product));
+    }
+    Ok(products)
 }
 
-fn review(section: &Section<'_>, reading: &Reading) -> Result<Option<ReviewMapping>, MappingError> {
-    let Some(section) = section.section("review")? else {
-        return Ok(None);
-    };
-    let review = ReviewMapping::read(&section, reading)?;
-    section.finish()?;
-    Ok(Some(review))
+fn reviews(
+    section: &Section<'_>,
+    reading: &Reading,
+) -> Result<Vec<(Records, ReviewMapping)>, MappingError> {
+    let mut reviews = Vec::new();
+    for section in section.tables("review")? {
+        let records = Records::of_reviews(&section, reading)?;
+        let review = ReviewMapping::read(&section, reading)?;
+        section.finish()?;
+        reviews.push((records, review));
+    }
+    Ok(reviews)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use serde::Serialize;
 use vitrine_model::import::{LineOutcome, Rejection};
 use vitrine_model::spec::SpecKey;
 
+use crate::draft::Repeats;
+use crate::mapping::Unmatched;
 use crate::rejects::RejectsFile;
 
 mod table;
@@ -16,7 +18,8 @@ mod table;
 const MAX_REASONS: usize = 500;
 const OTHER_REASONS: &str = "(other reasons)";
 
-/// The numbers of lines by outcome. `created + updated + unchanged + rejected + blank` is `lines`.
+/// The numbers of lines by outcome. `created + updated + unchanged + rejected + skipped + blank` is
+/// `lines`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All lines; for CSV all records, without the header.
@@ -29,10 +32,14 @@ pub struct Counts {
     pub unchanged: u64,
     /// Lines that were rejected.
     pub rejected: u64,
+    /// Lines for which the mapping has nothing: no `where` holds, or a list is empty.
+    pub skipped: u64,
     /// Blank lines.
     pub blank: u64,
     /// Values that were dropped, including those of rejected lines.
     pub dropped_values: u64,
+    /// Values that were dropped and are only counted, as the mapping specifies.
+    pub ignored_values: u64,
 }
 
 /// The numbers of products derived from reviews, by outcome.
@@ -44,6 +51,28 @@ pub struct Derived {
     pub unchanged: u64,
     /// Products rejected; their reviews are rejected as well.
     pub rejected: u64,
+}
+
+/// The numbers of products or reviews by outcome, where a line may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecordCounts {
+    /// Created.
+    pub created: u64,
+    /// Changed.
+    pub updated: u64,
+    /// As they were.
+    pub unchanged: u64,
+    /// Rejected.
+    pub rejected: u64,
+}
+
+/// The products and reviews of a feed whose lines may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Records {
+    /// The products.
+    pub products: RecordCounts,
+    /// The reviews.
+    pub reviews: RecordCounts,
 }
 
 /// The new spec keys, categories and suppliers; in a dry run, those that would be created.
@@ -70,12 +99,22 @@ pub struct Report {
     pub counts: Counts,
     /// The numbers of products derived from reviews.
     pub products_derived: Option<Derived>,
+    /// The numbers of products and reviews, if a line may have several.
+    pub records: Option<Records>,
     /// The new spec keys, categories and suppliers.
     pub new: NewEntries,
     /// The numbers of rejected lines by field and reason, with values removed from the reason.
     pub rejected_for: BTreeMap<String, u64>,
     /// The numbers of dropped values by field and reason.
     pub dropped_for: BTreeMap<String, u64>,
+    /// The numbers of values that are only counted, by field and reason.
+    pub ignored_for: BTreeMap<String, u64>,
+    /// The ids that repeat in a file, by file.
+    pub repeats: BTreeMap<String, Repeats>,
+    /// The paths of the mapping that no row has.
+    pub unmatched: Vec<Unmatched>,
+    /// The numbers of rows without a partner, by join.
+    pub unpaired: Vec<(String, u64)>,
     /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,
     /// The rejects file.
@@ -90,6 +129,31 @@ impl Report {
     pub fn blank(&mut self) {
         self.counts.lines += 1;
         self.counts.blank += 1;
+    }
+
+    /// Counts a line for which the mapping has nothing.
+    pub fn skipped(&mut self) {
+        self.counts.lines += 1;
+        self.counts.skipped += 1;
+    }
+
+    /// Counts values that are only counted.
+    pub fn ignored(&mut self, ignored: &[Rejection]) {
+        self.counts.ignored_values += ignored.len() as u64;
+        count(&mut self.ignored_for, ignored);
+    }
+
+    /// Counts the reasons of records that are rejected, although their line is not.
+    pub fn record_reasons(&mut self, rejected: &[Rejection]) {
+        count(&mut self.rejected_for, rejected);
+    }
+
+    /// Counts the products and reviews of a line, if a line may have several.
+    pub fn count_records(&mut self, products: &[LineOutcome], reviews: &[LineOutcome]) {
+        if let Some(records) = &mut self.records {
+            products.iter().for_each(|outcome| records.products.add(outcome));
+            reviews.iter().for_each(|outcome| records.reviews.add(outcome));
+        }
     }
 
     /// Counts a line that was stored or rejected, and its dropped values.
@@ -131,6 +195,17 @@ impl Report {
         specs
             .filter(|(reason, _)| reason.starts_with("specs."))
             .map(|(reason, lines)| (reason.as_str(), *lines))
+    }
+}
+
+impl RecordCounts {
+    fn add(&mut self, outcome: &LineOutcome) {
+        *match outcome {
+            LineOutcome::Created => &mut self.created,
+            LineOutcome::Updated => &mut self.updated,
+            LineOutcome::Unchanged => &mut self.unchanged,
+            LineOutcome::Rejected(_) => &mut self.rejected,
+        } += 1;
     }
 }
 

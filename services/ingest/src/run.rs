@@ -14,9 +14,9 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_model::import::{ExternalRef, LineOutcome, Rejection};
+use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, ReviewDraft};
 
-use crate::draft::{Batch, LineStatus};
+use crate::draft::{Batch, Line, LineStatus, Records, Repeats};
 use crate::feed::FeedError;
 use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
@@ -26,7 +26,7 @@ mod progress;
 mod reader;
 
 pub use progress::Progress;
-use reader::ReadBatch;
+use reader::{Read, ReadBatch};
 
 /// The maximum number of queued batches.
 const MAX_QUEUED_BATCHES: usize = 2;
@@ -79,13 +79,54 @@ pub async fn import(
     let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
     let reader = tokio::task::spawn_blocking(move || reader::read(&files, &mapping, &sender));
     while let Some(read) = batches.recv().await {
-        run.store(read).await?;
+        match read {
+            Read::Batch(batch) => run.store(batch).await?,
+            Read::End { file, repeats } => run.end_of_file(&file, repeats)?,
+        }
     }
     match reader.await {
-        Ok(ended) => ended?,
+        Ok(ended) => {
+            run.report.unmatched = ended?;
+            run.report.unpaired = options.mapping.unpaired();
+        }
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
     run.finish().await
+}
+
+/// The outcomes of the drafts of a batch, in order.
+struct Outcomes {
+    products: std::vec::IntoIter<LineOutcome>,
+    reviews: std::vec::IntoIter<LineOutcome>,
+}
+
+impl Outcomes {
+    /// The outcomes of the products and of the reviews of a line.
+    fn of(&mut self, records: &Records) -> [Vec<LineOutcome>; 2] {
+        let rejected = |rejected: &[Vec<Rejection>]| -> Vec<LineOutcome> {
+            rejected.iter().cloned().map(LineOutcome::Rejected).collect()
+        };
+        let mut products: Vec<_> = self.products.by_ref().take(records.products).collect();
+        products.extend(rejected(&records.rejected_products));
+        let mut reviews: Vec<_> = self.reviews.by_ref().take(records.reviews).collect();
+        reviews.extend(rejected(&records.rejected_reviews));
+        [products, reviews]
+    }
+}
+
+/// The outcome of rejected records of a line in the rejects file.
+const REJECTED: &str = "rejected";
+/// The outcome of ids that repeat in the rejects file.
+const REPEATED: &str = "repeated";
+
+/// The order of outcomes: a line with several records ends as the first of these.
+fn rank(outcome: &LineOutcome) -> u8 {
+    match outcome {
+        LineOutcome::Created => 0,
+        LineOutcome::Updated => 1,
+        LineOutcome::Unchanged => 2,
+        LineOutcome::Rejected(_) => 3,
+    }
 }
 
 /// A running import.
@@ -110,15 +151,17 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
             let rejects = Rejects::create(path).map_err(|source| failed(path, source))?;
             Ok::<_, ImportError>((path.to_owned(), rejects))
         });
-        let derives = options.mapping.output() == MappingOutput::ReviewsAndProducts;
+        let output = options.mapping.output();
+        let derives = output == MappingOutput::ReviewsAndProducts;
         Ok(Self {
             session,
-            output: options.mapping.output(),
+            output,
             report: Report {
                 dry_run: options.mode == ImportMode::DryRun,
                 system: options.mapping.system().to_owned(),
                 notice: options.mapping.notice().map(str::to_owned),
                 products_derived: derives.then(Default::default),
+                records: (output == MappingOutput::Several).then(Default::default),
                 ..Report::default()
             },
             rejects: rejects.transpose()?,
@@ -138,13 +181,14 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
             bytes_total,
         } = read;
         let products = std::mem::take(&mut batch.products);
-        let outcomes = if self.output == MappingOutput::Products {
-            self.session.products(products).await?
-        } else {
+        let products = if self.output == MappingOutput::ReviewsAndProducts {
             self.derive(products).await?;
-            self.reviews(std::mem::take(&mut batch.reviews)).await?
+            Vec::new()
+        } else {
+            self.products(products).await?
         };
-        self.count(&file, &batch, outcomes)?;
+        let reviews = self.reviews(std::mem::take(&mut batch.reviews)).await?;
+        self.count(&file, &batch, Outcomes { products: products.into_iter(), reviews: reviews.into_iter() })?;
         if let Some(reason) = batch.broken {
             self.report.broken_files.insert(file.to_string(), reason);
         }
@@ -155,32 +199,45 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
     }
 
     /// Stores the products that were derived from reviews.
-    async fn derive(
+    async fn derive(&mut self, drafts: Vec<ProductDraft>) -> Result<(), ImportError> {
+        for outcome in self.products(drafts).await? {
+            self.report.derived(&outcome);
+        }
+        Ok(())
+    }
+
+    /// Stores products. The reasons of rejected ones are kept for their reviews.
+    async fn products(
         &mut self,
-        drafts: Vec<vitrine_model::import::ProductDraft>,
-    ) -> Result<(), ImportError> {
+        drafts: Vec<ProductDraft>,
+    ) -> Result<Vec<LineOutcome>, ImportError> {
         if drafts.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
+        }
+        if self.output == MappingOutput::Products {
+            return Ok(self.session.products(drafts).await?);
         }
         let sources: Vec<ExternalRef> = drafts.iter().map(|draft| draft.source.clone()).collect();
         let outcomes = self.session.products(drafts).await?;
-        for (source, outcome) in sources.into_iter().zip(outcomes) {
-            self.report.derived(&outcome);
+        for (source, outcome) in sources.into_iter().zip(&outcomes) {
             if let LineOutcome::Rejected(reasons) = outcome
                 && self.rejected.len() < MAX_REJECTED_PRODUCTS
             {
-                self.rejected.insert(source, reasons);
+                self.rejected.insert(source, reasons.clone());
             }
         }
-        Ok(())
+        Ok(outcomes)
     }
 
     /// Stores reviews. If a review is rejected because its product was, the product's reasons are
     /// added.
     async fn reviews(
         &mut self,
-        drafts: Vec<vitrine_model::import::ReviewDraft>,
+        drafts: Vec<ReviewDraft>,
     ) -> Result<Vec<LineOutcome>, ImportError> {
+        if drafts.is_empty() {
+            return Ok(Vec::new());
+        }
         let products: Vec<ExternalRef> = drafts.iter().map(|draft| draft.product.clone()).collect();
         let mut outcomes = self.session.reviews(drafts).await?;
         for (outcome, product) in outcomes.iter_mut().zip(products) {
@@ -195,25 +252,22 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         Ok(outcomes)
     }
 
-    /// Counts the lines of a batch. `outcomes` are those of its drafts, in order.
+    /// Counts the lines of a batch.
     fn count(
         &mut self,
         file: &str,
         batch: &Batch,
-        outcomes: Vec<LineOutcome>,
+        mut outcomes: Outcomes,
     ) -> Result<(), ImportError> {
-        let mut outcomes = outcomes.into_iter();
         for line in &batch.lines {
-            let outcome = match &line.status {
-                LineStatus::Blank => {
-                    self.report.blank();
-                    continue;
+            match &line.status {
+                LineStatus::Blank => self.report.blank(),
+                LineStatus::Skipped => self.report.skipped(),
+                LineStatus::Rejected(reasons) => {
+                    self.line(file, line, &LineOutcome::Rejected(reasons.clone()), &[])?;
                 }
-                LineStatus::Rejected(reasons) => LineOutcome::Rejected(reasons.clone()),
-                LineStatus::Drafted => outcomes.next().expect("one outcome for each draft"),
-            };
-            self.report.line(&outcome, &line.dropped);
-            self.write(file, line.number, &outcome, &line.dropped)?;
+                LineStatus::Drafted(records) => self.records(file, line, outcomes.of(records))?,
+            }
         }
         let Some((path, rejects)) = &mut self.rejects else {
             return Ok(());
@@ -221,14 +275,42 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         rejects.flush().map_err(|source| failed(path, source))
     }
 
-    /// Writes the rejections and dropped values of a line to the rejects file.
-    fn write(
+    /// Counts a line with records. It ends as its best product did; without products as its best
+    /// review did.
+    fn records(
         &mut self,
         file: &str,
-        line: u64,
-        outcome: &LineOutcome,
-        dropped: &[Rejection],
+        line: &Line,
+        [products, reviews]: [Vec<LineOutcome>; 2],
     ) -> Result<(), ImportError> {
+        let of_line = if products.is_empty() { &reviews } else { &products };
+        let outcome = of_line.iter().min_by_key(|outcome| rank(outcome)).cloned();
+        let outcome = outcome.unwrap_or(LineOutcome::Unchanged);
+        self.report.count_records(&products, &reviews);
+        let rejected: Vec<Rejection> = products
+            .into_iter()
+            .chain(reviews)
+            .filter(|other| !matches!(outcome, LineOutcome::Rejected(_)) || *other != outcome)
+            .flat_map(|other| match other {
+                LineOutcome::Rejected(reasons) => reasons,
+                _ => Vec::new(),
+            })
+            .collect();
+        self.line(file, line, &outcome, &rejected)
+    }
+
+    /// Counts a line, and writes its rejections and dropped values to the rejects file. `rejected`
+    /// are those of its records that are rejected, although the line is not.
+    fn line(
+        &mut self,
+        file: &str,
+        line: &Line,
+        outcome: &LineOutcome,
+        rejected: &[Rejection],
+    ) -> Result<(), ImportError> {
+        self.report.line(outcome, &line.dropped);
+        self.report.record_reasons(rejected);
+        self.report.ignored(&line.ignored);
         let Some((path, rejects)) = &mut self.rejects else {
             return Ok(());
         };
@@ -237,9 +319,26 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
             LineOutcome::Rejected(reasons) => reasons.as_slice(),
             _ => &[],
         };
-        for rejections in [reasons, dropped] {
-            let written = rejects.add(file, line, name, rejections);
+        let entries = [(name, reasons), (REJECTED, rejected), (name, &line.dropped)];
+        for (outcome, rejections) in entries {
+            let written = rejects.add(file, line.number, outcome, rejections);
             written.map_err(|source| failed(path, source))?;
+        }
+        Ok(())
+    }
+
+    /// Reports the ids that repeat in a file.
+    fn end_of_file(&mut self, file: &str, repeats: Repeats) -> Result<(), ImportError> {
+        if let Some((path, rejects)) = &mut self.rejects {
+            for id in &repeats.repeated {
+                let reason = Rejection::new(format!("{}.external_id", id.of), id.reason());
+                let line = id.lines.first().copied().unwrap_or_default();
+                let written = rejects.add(file, line, REPEATED, &[reason]);
+                written.map_err(|source| failed(path, source))?;
+            }
+        }
+        if repeats != Repeats::default() {
+            self.report.repeats.insert(file.to_owned(), repeats);
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ struct Drafted {
 }
 
 fn open(mapping: &Mapping, path: &Path) -> Feed {
-    Feed::open(path, mapping.format(), mapping.delimiter()).unwrap()
+    Feed::open(path, mapping.form()).unwrap()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]

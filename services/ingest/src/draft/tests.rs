@@ -50,10 +50,14 @@ fn every_line_has_a_status() {
     let statuses: Vec<&LineStatus> = batch.lines.iter().map(|line| &line.status).collect();
     let rejected =
         |field: &str, reason: &str| LineStatus::Rejected(vec![Rejection::new(field, reason)]);
+    let drafted = LineStatus::Drafted(Records {
+        products: 1,
+        ..Records::default()
+    });
     assert_eq!(
         statuses,
         [
-            &LineStatus::Drafted,
+            &drafted,
             &LineStatus::Blank,
             &rejected("name", "is missing"),
             &rejected("line", "is not JSON"),

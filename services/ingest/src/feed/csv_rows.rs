@@ -30,18 +30,25 @@ enum CsvRecord {
 }
 
 impl<R: BufRead> CsvRows<R> {
-    /// Reads the header.
+    /// Reads the header, unless the names of the columns are given.
     ///
     /// # Errors
     /// What is wrong with the header.
-    pub(super) fn new(lines: Lines<R>, delimiter: u8) -> Result<Self, String> {
+    pub(super) fn new(
+        lines: Lines<R>,
+        delimiter: u8,
+        columns: Option<Vec<String>>,
+    ) -> Result<Self, String> {
         let mut rows = Self {
             lines,
             delimiter,
             header: Vec::new(),
             record: Vec::new(),
         };
-        rows.header = rows.read_header()?;
+        rows.header = match columns {
+            Some(columns) => columns,
+            None => rows.read_header()?,
+        };
         Ok(rows)
     }
 
@@ -83,10 +90,7 @@ impl<R: BufRead> CsvRows<R> {
             Err(reason) => return Row::Unreadable(reason),
         };
         if fields.len() != self.header.len() {
-            let (found, expected) = (fields.len(), self.header.len());
-            return Row::Unreadable(format!(
-                "has {found} fields where the header has {expected}"
-            ));
+            return Row::Unreadable(wrong_count(fields.len(), self.header.len()));
         }
         let pairs = self
             .header
@@ -134,6 +138,11 @@ impl<R: BufRead> CsvRows<R> {
     fn too_long(&self, bytes: usize) -> CsvRecord {
         CsvRecord::Bad(bytes, too_long(bytes, self.lines.max_bytes()))
     }
+}
+
+/// The reason for rejecting a row with another number of fields than there are columns.
+pub(super) fn wrong_count(found: usize, expected: usize) -> String {
+    format!("has {found} fields where the header has {expected}")
 }
 
 const UNCLOSED: &str = "has an unclosed quotation mark";

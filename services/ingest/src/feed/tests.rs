@@ -7,16 +7,12 @@ use super::*;
 
 fn read_with(bytes: &[u8], format: Format, max_bytes: usize) -> Vec<(u64, Row)> {
     let source = unpacked(Cursor::new(bytes.to_vec())).unwrap();
-    let mut feed = rows(source, format, b',', max_bytes).unwrap();
-    let mut found = Vec::new();
-    loop {
-        let line = match &mut feed {
-            Rows::Json(rows) => rows.next(),
-            Rows::Csv(rows) => rows.next(),
-        };
-        let Some(line) = line else { return found };
-        found.push((line.number, line.row));
-    }
+    let form = FeedForm {
+        format,
+        ..FeedForm::default()
+    };
+    let feed = rows(source, &form, max_bytes).unwrap();
+    feed.map(|line| (line.number, line.row)).collect()
 }
 
 fn read(bytes: &[u8]) -> Vec<(u64, Row)> {
@@ -110,6 +106,29 @@ fn csv_with_line_ends_inside_fields() {
 }
 
 #[test]
+fn the_mapping_may_name_the_columns() {
+    let form = FeedForm {
+        columns: Some(vec!["id".to_owned(), "name".to_owned()]),
+        ..FeedForm::default()
+    };
+    let read = |text: &str| -> Vec<Row> {
+        let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(text.as_bytes().to_vec()));
+        rows(source, &form, 1000).unwrap().map(|line| line.row).collect()
+    };
+    let lists = read("[1, \"Lamp\"]\n[2]\n{\"id\": 3}\n");
+    assert_eq!(lists[0], object(json!({"id": 1, "name": "Lamp"})));
+    assert_eq!(reason(&lists[1]), "has 1 fields where the header has 2");
+    assert_eq!(lists[2], object(json!({"id": 3})));
+    assert_eq!(
+        read("1,Lamp\n2,Desk\n"),
+        [
+            object(json!({"id": "1", "name": "Lamp"})),
+            object(json!({"id": "2", "name": "Desk"})),
+        ]
+    );
+}
+
+#[test]
 fn invalid_csv_costs_one_record() {
     let found = read(b"a,b\n1\n1,2,3\n\xff,2\n3,4\n5,\"6\n7,8\n");
     assert_eq!(reason(&found[0].1), "has 1 fields where the header has 2");
@@ -132,7 +151,11 @@ fn an_unclosed_quotation_mark_costs_no_more_than_the_limit() {
 fn invalid_headers_and_encodings_are_refused() {
     let error = |bytes: &'static [u8]| {
         let source: Box<dyn BufRead + Send> = Box::new(bytes);
-        rows(source, Format::Csv, b',', 1000).err().unwrap()
+        let form = FeedForm {
+            format: Format::Csv,
+            ..FeedForm::default()
+        };
+        rows(source, &form, 1000).err().unwrap()
     };
     assert!(error(b"a,b,a\n").contains("two columns"));
     assert!(error(b"\xff\xfea\0").contains("UTF-16"));
@@ -144,7 +167,8 @@ proptest! {
     fn any_bytes_are_read_and_line_numbers_rise(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         for format in [Format::JsonLines, Format::Csv] {
             let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(bytes.clone()));
-            if let Ok(Rows::Json(mut rows)) = rows(source, format, b',', 40) {
+            let form = FeedForm { format, ..FeedForm::default() };
+            if let Ok(Rows::Json(mut rows)) = rows(source, &form, 40) {
                 let mut last = 0;
                 while let Some(line) = rows.next() { prop_assert!(line.number > last); last = line.number; }
                 let ends = bytes.split(|byte| *byte == b'\n').count() as u64;

@@ -1,20 +1,24 @@
 //! Mapping rows to categories.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use serde_json::Value;
+use vitrine_model::category::MAX_CATEGORY_DEPTH;
 use vitrine_model::text::collapse;
 
 use super::error::MappingError;
 use super::field::Field;
+use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::{Section, texts};
+use super::uses::Use;
 
 /// The source of the names of a product's categories, from the root down.
 #[derive(Clone, Debug)]
 pub(super) struct Category {
     source: Source,
+    max_levels: Option<usize>,
     default: Option<Vec<String>>,
 }
 
@@ -22,12 +26,42 @@ pub(super) struct Category {
 enum Source {
     /// A constant.
     Constant(Vec<String>),
-    /// One field per level; unknown levels are left out.
-    Levels(Vec<Field>),
+    /// One field per level, or a list with all levels; unknown levels are left out.
+    Levels(Vec<Level>),
     /// A table from a value of the feed to the names.
     Table(Field, HashMap<String, Vec<String>>),
     /// A text such as `Food > Tea`, or a single name.
     Text(Field, Option<String>),
+    /// Several such texts, of which one is picked.
+    Texts(Items, Option<String>, Pick),
+    /// The first of these that has names.
+    First(Vec<Category>),
+}
+
+/// A level of a category.
+#[derive(Clone, Debug)]
+enum Level {
+    /// One name.
+    One(Field),
+    /// All items of a list, from the top down.
+    Items(Items),
+}
+
+/// The texts at a path that goes into every item of a list.
+#[derive(Clone, Debug)]
+struct Items {
+    path: Path,
+    used: Arc<Use>,
+    item: Field,
+}
+
+/// Which of several categories is the product's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pick {
+    /// The first one.
+    First,
+    /// The one with the most levels; the first of these.
+    Deepest,
 }
 
 impl Category {
@@ -36,47 +70,69 @@ impl Category {
         value: &toml::Value,
         defaults: &Reading,
     ) -> Result<Self, MappingError> {
-        let toml::Value::Table(table) = value else {
-            let field = Field::read(path, value, defaults)?;
-            return Ok(Self {
-                source: Source::Text(field, None),
-                default: None,
-            });
+        let (source, max_levels, default) = match value {
+            toml::Value::Table(table) => {
+                let section = Section::new(path, table);
+                let source = source(&section, defaults)?;
+                let (max_levels, default) = (max_levels(&section)?, default(&section)?);
+                section.finish()?;
+                (source, max_levels, default)
+            }
+            toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
+                let one = |(at, item)| Self::read(format!("{path}[{at}]"), item, defaults);
+                let all: Result<_, MappingError> = items.iter().enumerate().map(one).collect();
+                (Source::First(all?), None, None)
+            }
+            value => {
+                let one = |text: &str| !text.contains("[]");
+                if !texts(&path, value)?.iter().all(|text| one(text)) {
+                    return Err(MappingError::setting(path, SEVERAL));
+                }
+                let field = Field::read(path, value, defaults)?;
+                (Source::Text(field, None), None, None)
+            }
         };
-        let section = Section::new(path, table);
-        let category = Self {
-            source: source(&section, defaults)?,
-            default: default(&section)?,
-        };
-        section.finish()?;
-        Ok(category)
+        Ok(Self {
+            source,
+            max_levels,
+            default,
+        })
     }
 
     /// Returns the names from the root down; records a problem if there are none.
-    pub(super) fn names(&self, row: &Value, problems: &mut Problems) -> Option<Vec<String>> {
-        let names = self.mapped_names(row, problems);
-        let names = names.filter(|names| !names.is_empty());
-        let names = names.or_else(|| self.default.clone());
+    pub(super) fn names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+        let names = self.known_names(row, problems);
         if names.is_none() && problems.fatal.is_empty() {
             problems.missing("category");
         }
         names
     }
 
-    fn mapped_names(&self, row: &Value, problems: &mut Problems) -> Option<Vec<String>> {
+    fn known_names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+        let names = self.mapped_names(row, problems);
+        let mut names = names.filter(|names| !names.is_empty());
+        if let (Some(names), Some(max_levels)) = (&mut names, self.max_levels) {
+            names.truncate(max_levels);
+        }
+        names.or_else(|| self.default.clone())
+    }
+
+    fn mapped_names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
         match &self.source {
             Source::Constant(names) => Some(names.clone()),
-            Source::Levels(levels) => Some(
-                levels
-                    .iter()
-                    .filter_map(|level| level.text(row, problems))
-                    .collect(),
-            ),
+            Source::Levels(levels) => {
+                Some(levels.iter().flat_map(|level| level.names(row, problems)).collect())
+            }
             Source::Table(field, table) => self.by_table(field, table, row, problems),
             Source::Text(field, separator) => {
                 let text = field.text(row, problems)?;
                 Some(split(&text, separator.as_deref()))
             }
+            Source::Texts(items, separator, pick) => {
+                let texts = items.texts(row, problems).into_iter();
+                pick.one(texts.map(|text| split(&text, separator.as_deref())))
+            }
+            Source::First(all) => all.iter().find_map(|one| one.known_names(row, problems)),
         }
     }
 
@@ -84,7 +140,7 @@ impl Category {
         &self,
         field: &Field,
         table: &HashMap<String, Vec<String>>,
-        row: &Value,
+        row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<Vec<String>> {
         let word = field.text(row, problems)?;
@@ -97,6 +153,51 @@ impl Category {
     }
 }
 
+impl Level {
+    fn names(&self, row: Row<'_>, problems: &mut Problems) -> Vec<String> {
+        match self {
+            Self::One(field) => field.text(row, problems).into_iter().collect(),
+            Self::Items(items) => items.texts(row, problems),
+        }
+    }
+}
+
+impl Items {
+    /// Reads a path whose items are read alike.
+    fn read(setting: String, path: &str, reading: &Reading) -> Result<Self, MappingError> {
+        let parsed = Path::parse(path).map_err(|reason| MappingError::setting(&setting, reason))?;
+        Ok(Self {
+            used: reading.uses.add(&setting, path),
+            item: Field::of_item(setting, path, reading),
+            path: parsed,
+        })
+    }
+
+    fn texts(&self, row: Row<'_>, problems: &mut Problems) -> Vec<String> {
+        self.used.asked(self.path.first(row).is_some());
+        let items = self.path.all(row).into_iter();
+        items
+            .filter_map(|item| self.item.text(row.at(item), problems))
+            .collect()
+    }
+}
+
+impl Pick {
+    /// Picks one of several categories.
+    fn one(self, mut categories: impl Iterator<Item = Vec<String>>) -> Option<Vec<String>> {
+        match self {
+            Self::First => categories.find(|names| !names.is_empty()),
+            Self::Deepest => categories.fold(None, |deepest: Option<Vec<String>>, names| {
+                let deeper = deepest.as_ref().is_none_or(|known| known.len() < names.len());
+                if deeper { Some(names) } else { deepest }
+            }),
+        }
+    }
+}
+
+const SEVERAL: &str = "may have several values: pick = \"first\" or \"deepest\" says which one is \
+                       the category; levels = [\"path[]\"] makes each item a level";
+
 fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingError> {
     if let Some(value) = section.value("value") {
         return Ok(Source::Constant(names(&section.at("value"), value)?));
@@ -107,7 +208,25 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingEr
     }
     let table = section.entries("table")?;
     let separator = section.text("separator")?.map(str::to_owned);
-    let field = Field::of(section, defaults)?;
+    let picks = [("first", Pick::First), ("deepest", Pick::Deepest)];
+    let pick = section.choice("pick", &picks)?;
+    let several = section.value("from").and_then(toml::Value::as_str);
+    match (pick, several) {
+        (Some(pick), Some(path)) if table.is_empty() => {
+            let reading = defaults.with(section)?;
+            let items = Items::read(section.at("from"), path, &reading)?;
+            return Ok(Source::Texts(items, separator, pick));
+        }
+        (Some(_), _) => {
+            let reason = "is for the texts at one path, with from = \"path[]\" and without table";
+            return Err(section.invalid("pick", reason));
+        }
+        (None, Some(path)) if path.contains("[]") => {
+            return Err(section.invalid("from", format!("{path:?} {SEVERAL}")));
+        }
+        (None, _) => {}
+    }
+    let field = Field::of_one(section, defaults)?;
     if table.is_empty() {
         return Ok(Source::Text(field, separator));
     }
@@ -118,15 +237,42 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingEr
     Ok(Source::Table(field, rows?))
 }
 
+fn max_levels(section: &Section<'_>) -> Result<Option<usize>, MappingError> {
+    let Some(value) = section.value("max_levels") else {
+        return Ok(None);
+    };
+    let levels = value.as_integer().and_then(|levels| usize::try_from(levels).ok());
+    match levels {
+        Some(levels) if (1..=MAX_CATEGORY_DEPTH).contains(&levels) => Ok(Some(levels)),
+        _ => {
+            let reason = format!("must be a number from 1 to {MAX_CATEGORY_DEPTH}");
+            Err(section.invalid("max_levels", reason))
+        }
+    }
+}
+
 fn read_levels(
     section: &Section<'_>,
     levels: &[toml::Value],
     defaults: &Reading,
-) -> Result<Vec<Field>, MappingError> {
+) -> Result<Vec<Level>, MappingError> {
     let numbered = levels.iter().enumerate();
     numbered
-        .map(|(at, level)| Field::read(section.at(&format!("levels[{at}]")), level, defaults))
+        .map(|(at, level)| read_level(section.at(&format!("levels[{at}]")), level, defaults))
         .collect()
+}
+
+fn read_level(
+    setting: String,
+    level: &toml::Value,
+    defaults: &Reading,
+) -> Result<Level, MappingError> {
+    match level.as_str() {
+        Some(path) if path.contains("[]") => {
+            Items::read(setting, path, defaults).map(Level::Items)
+        }
+        _ => Field::read(setting, level, defaults).map(Level::One),
+    }
 }
 
 fn default(section: &Section<'_>) -> Result<Option<Vec<String>>, MappingError> {

@@ -37,6 +37,21 @@ impl Clean {
     }
 }
 
+/// Removes control characters other than tabs and line ends, as they come from texts of a wrong
+/// encoding; those that are white space become blanks. NUL is kept, so that it is refused.
+pub(crate) fn without_controls(text: Cow<'_, str>) -> Cow<'_, str> {
+    let unwanted = |c: char| c.is_control() && !matches!(c, '\0' | '\t' | '\n' | '\r');
+    if !text.contains(unwanted) {
+        return text;
+    }
+    let kept = text.chars().filter_map(|c| match c {
+        c if !unwanted(c) => Some(c),
+        c if c.is_whitespace() => Some(' '),
+        _ => None,
+    });
+    Cow::Owned(kept.collect())
+}
+
 fn is_collapsed(text: &str) -> bool {
     let mut blank = true;
     for byte in text.bytes() {
@@ -76,14 +91,17 @@ pub(crate) enum Html {
     Once,
     /// It does, and was escaped repeatedly: `&amp;amp;#39;`.
     Repeated,
+    /// It is a page: tags of any name go, and scripts, styles and comments with their content.
+    Page,
 }
 
 impl Html {
     /// The names in mapping files.
-    pub(crate) const WORDS: [(&'static str, Self); 3] = [
+    pub(crate) const WORDS: [(&'static str, Self); 4] = [
         ("no", Self::No),
         ("once", Self::Once),
         ("repeated", Self::Repeated),
+        ("page", Self::Page),
     ];
     /// The maximum number of times that text is unescaped.
     const MAX_TIMES: usize = 6;
@@ -92,7 +110,8 @@ impl Html {
     pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
         let mut plain = match self {
             Self::No => return Cow::Borrowed(text),
-            Self::Once | Self::Repeated => without_html(text),
+            Self::Once | Self::Repeated => without_html(text, tag),
+            Self::Page => without_html(text, any_tag),
         };
         let times = if self == Self::Repeated {
             Self::MAX_TIMES
@@ -100,7 +119,7 @@ impl Html {
             1
         };
         for _ in 1..times {
-            match without_html(&plain) {
+            match without_html(&plain, tag) {
                 Cow::Owned(next) if next != *plain => plain = Cow::Owned(next),
                 _ => break,
             }
@@ -109,9 +128,12 @@ impl Html {
     }
 }
 
-/// Removes HTML: `<br>` and block tags become line breaks, other known tags are removed, entities
-/// are replaced by their characters. Unknown tags and entities are kept.
-fn without_html(text: &str) -> Cow<'_, str> {
+/// Parses a tag at the start of a text; returns its length and its replacement.
+type ParseTag = fn(&str) -> Option<(usize, String)>;
+
+/// Removes HTML: tags are replaced as `tag` says, entities by their characters. Unknown tags and
+/// entities are kept.
+fn without_html(text: &str, tag: ParseTag) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
     }
@@ -129,7 +151,44 @@ fn without_html(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Parses a tag at the start of the text; returns its length and its replacement.
+/// Parses a tag, comment, script or style of a page.
+fn any_tag(text: &str) -> Option<(usize, String)> {
+    const WITH_CONTENT: [(&str, &str); 3] = [
+        ("<!--", "-->"),
+        ("<script", "</script>"),
+        ("<style", "</style>"),
+    ];
+    const CELLS: [&str; 2] = ["td", "th"];
+    const BREAKS: [&str; 9] = [
+        "article", "blockquote", "dd", "dt", "h4", "pre", "section", "table", "tr",
+    ];
+    for (start, end) in WITH_CONTENT {
+        let head = text.get(..start.len());
+        if head.is_some_and(|head| head.eq_ignore_ascii_case(start)) {
+            let length = text.to_ascii_lowercase().find(end);
+            return Some((length.map_or(text.len(), |at| at + end.len()), String::new()));
+        }
+    }
+    if let Some(known) = tag(text) {
+        return Some(known);
+    }
+    let inside = text.strip_prefix('<')?;
+    let name = inside.strip_prefix('/').unwrap_or(inside);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!').then_some(())?;
+    let end = inside.find('>')?;
+    let name_end = name.find(|c: char| !c.is_ascii_alphanumeric())?;
+    let name = name[..name_end].to_ascii_lowercase();
+    let replacement = if BREAKS.contains(&name.as_str()) {
+        "\n"
+    } else if CELLS.contains(&name.as_str()) {
+        " "
+    } else {
+        ""
+    };
+    Some((end + 2, replacement.to_owned()))
+}
+
+/// Parses a tag that shops use in texts: `<br>` and blocks become line breaks, others go.
 fn tag(text: &str) -> Option<(usize, String)> {
     const KNOWN: [&str; 22] = [
         "a", "b", "br", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "img", "li", "ol", "p",
@@ -248,22 +307,39 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_do_not_stay() {
+        let clean = |text: &'static str| without_controls(Cow::Borrowed(text)).into_owned();
+        assert_eq!(clean("Lamp\u{99} one\u{7f}\u{1b}"), "Lamp one");
+        assert_eq!(clean("a\u{85}b\u{b}c"), "a b c");
+        assert_eq!(clean("a\tb\r\nc\0"), "a\tb\r\nc\0");
+    }
+
+    #[test]
     fn html_is_removed() {
         assert_eq!(
-            without_html("I&#39;m &quot;in&quot;<br /><BR>5 &lt; 6"),
+            without_html("I&#39;m &quot;in&quot;<br /><BR>5 &lt; 6", tag),
             "I'm \"in\"\n\n5 < 6"
         );
         assert_eq!(
-            without_html("<a href=\"x\">jam</a> caf&eacute; &#8230;"),
+            without_html("<a href=\"x\">jam</a> caf&eacute; &#8230;", tag),
             "jam café …"
         );
         assert_eq!(Html::Once.apply("5&amp;amp;#39;"), "5&amp;#39;");
         assert_eq!(Html::Repeated.apply("5&amp;amp;#39;"), "5'");
         assert_eq!(Html::No.apply("5&amp;"), "5&amp;");
         assert_eq!(
-            without_html("1 < 2 & <3 <bogus> &bogus; &#0; &"),
+            without_html("1 < 2 & <3 <bogus> &bogus; &#0; &", tag),
             "1 < 2 & <3 <bogus> &bogus; &#0; &"
         );
+    }
+
+    #[test]
+    fn a_page_becomes_text() {
+        let page = "<style>p { color: red }</style><section><h4>Size</h4><!-- <b> --><table><tr><td>M\
+                    <td>38</table></section><x-note a=\">1 < 2<SCRIPT>alert('<p>')</SCRIPT> &amp; 3";
+        let text = Clean::Lines.apply(&Html::Page.apply(page)).into_owned();
+        assert_eq!(text, "Size\n\nM 38\n\n1 < 2 & 3");
+        assert_eq!(Html::Page.apply("<!-- open"), "");
     }
 
     proptest! {
@@ -278,7 +354,8 @@ mod tests {
 
         #[test]
         fn html_never_panics(text in "[<>&;#xa-c/ \u{e9}0-9]{0,40}") {
-            without_html(&text);
+            without_html(&text, tag);
+            without_html(&text, any_tag);
         }
     }
 }

@@ -10,7 +10,7 @@ use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Kind,
 
 use super::error::MappingError;
 use super::field::Field;
-use super::path::Path;
+use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::{OnBad, Reading};
 use super::section::Section;
@@ -44,7 +44,7 @@ impl DetailFields {
     }
 
     /// Returns the details of a product of this kind.
-    pub(super) fn details(&self, kind: &str, row: &Value, problems: &mut Problems) -> Details {
+    pub(super) fn details(&self, kind: &str, row: Row<'_>, problems: &mut Problems) -> Details {
         let kind = Kind::of(kind);
         let object = structure(&self.fields, row, problems);
         if object.is_empty() {
@@ -95,8 +95,7 @@ fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail,
     let path = Path::parse(each).map_err(|reason| section.invalid("each", reason))?;
     let entries = section.entries("fields")?;
     if entries.is_empty() {
-        let item = toml::Value::String(".".to_owned());
-        let field = Field::read(section.at("each"), &item, defaults)?;
+        let field = Field::of_item(section.at("each"), each, defaults);
         return Ok(Detail::List(path, field));
     }
     Ok(Detail::Structures(path, fields(entries, defaults)?))
@@ -104,7 +103,7 @@ fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail,
 
 fn structure(
     fields: &[(String, Detail)],
-    row: &Value,
+    row: Row<'_>,
     problems: &mut Problems,
 ) -> Map<String, Value> {
     fields
@@ -114,7 +113,7 @@ fn structure(
 }
 
 impl Detail {
-    fn value(&self, row: &Value, problems: &mut Problems) -> Option<Value> {
+    fn value(&self, row: Row<'_>, problems: &mut Problems) -> Option<Value> {
         match self {
             Self::Text(field) => field.text(row, problems).map(Value::String),
             Self::Number(field) => field.number(row, problems).map(number),
@@ -129,8 +128,13 @@ impl Detail {
     }
 }
 
-fn listed(path: &Path, row: &Value, read: impl FnMut(&Value) -> Option<Value>) -> Option<Value> {
-    let items: Vec<Value> = path.all(row).into_iter().filter_map(read).collect();
+fn listed(
+    path: &Path,
+    row: Row<'_>,
+    mut read: impl FnMut(Row<'_>) -> Option<Value>,
+) -> Option<Value> {
+    let items = path.all(row).into_iter();
+    let items: Vec<Value> = items.filter_map(|item| read(row.at(item))).collect();
     (!items.is_empty()).then_some(Value::Array(items))
 }
 

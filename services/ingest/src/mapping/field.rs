@@ -1,23 +1,41 @@
 //! A field of a product or a review: the source of its value, and how it is read.
+//!
+//! A value goes through the steps in this order: what is unknown, values, join, cut, split; then it
+//! is read as text, number, date, or yes and no.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 use vitrine_model::clock::Timestamp;
 
+use super::condition::Condition;
 use super::error::MappingError;
-use super::path::Path;
+use super::path::{Path, Row};
+use super::pattern::Pattern;
 use super::problems::Problems;
 use super::reading::{OnBad, Reading, Scalar};
 use super::section::Section;
 use super::template::Template;
+use super::uses::Use;
+
+mod source;
+mod steps;
+
+use source::source;
+pub(super) use source::json;
+use steps::Steps;
 
 /// The source of a value, and how it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     /// The name in messages: the path in the feed, or the setting.
     pub(crate) name: String,
+    /// The setting: `product.brand`.
+    setting: String,
     source: Source,
+    condition: Option<Condition>,
+    steps: Steps,
     reading: Reading,
     default: Option<Value>,
 }
@@ -25,15 +43,28 @@ pub(crate) struct Field {
 #[derive(Clone, Debug)]
 enum Source {
     /// The first of these paths that has a known value.
-    Paths(Vec<Path>),
+    Paths(Vec<(Path, Arc<Use>)>),
+    /// The first of these fields that has a known value.
+    Fields(Vec<Field>),
     /// A template of several values.
     Template(Template),
+    /// A digest of the values at these paths.
+    Digest(Vec<Path>),
     /// A constant.
     Constant(Value),
 }
 
+/// The value of a source: raw from the row, or text that went through steps.
+enum SourceValue<'v> {
+    Raw(&'v Value),
+    Text(String),
+}
+
+/// How a value is converted, with the reading of the field that has it.
+type Convert<'c, T> = &'c mut dyn FnMut(&Reading, SourceValue<'_>) -> Result<Option<T>, String>;
+
 impl Field {
-    /// Reads the settings of a field: a path, a list of paths, or a table.
+    /// Reads the settings of a field: a path, a table, or a list of these.
     pub(super) fn read(
         path: String,
         value: &toml::Value,
@@ -46,33 +77,78 @@ impl Field {
                 section.finish()?;
                 Ok(field)
             }
+            toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
+                Self::first_of(path, items, defaults)
+            }
             paths => {
                 let paths = super::section::texts(&path, paths)?;
-                Self::from_paths(&path, &paths, defaults)
+                let name = paths.first().copied().unwrap_or(&path).to_owned();
+                let source = source::paths(&path, &path, &paths, false, defaults)?;
+                Ok(Self::with(path, name, source, defaults.clone()))
             }
         }
     }
 
     /// Reads a field from a table, which may have further settings.
     pub(super) fn of(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
-        let reading = defaults.with(section)?;
-        let (name, source) = source(section, defaults)?;
-        let default = section.value("default").map(json);
+        let steps = Steps::read(section)?;
         Ok(Self {
-            name,
-            source,
-            reading,
-            default,
+            default: section.value("default").map(json),
+            ..Self::of_steps(section, steps, defaults)?
         })
     }
 
-    fn from_paths(setting: &str, paths: &[&str], defaults: &Reading) -> Result<Self, MappingError> {
+    /// Reads a field from a table whose separator and default are not those of the field.
+    pub(super) fn of_one(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
+        Self::of_steps(section, Steps::read_without_list(section)?, defaults)
+    }
+
+    fn of_steps(
+        section: &Section<'_>,
+        steps: Steps,
+        defaults: &Reading,
+    ) -> Result<Self, MappingError> {
+        let reading = defaults.with(section)?;
+        let (name, source) = source(section, &steps, defaults)?;
         Ok(Self {
-            name: paths.first().copied().unwrap_or(setting).to_owned(),
-            source: Source::Paths(parse_paths(setting, paths)?),
-            reading: defaults.clone(),
-            default: None,
+            condition: Condition::read(section, defaults)?,
+            steps,
+            ..Self::with(section.path().to_owned(), name, source, reading)
         })
+    }
+
+    /// Returns the field whose value is the item of a list itself. `name` is the path of the list.
+    pub(super) fn of_item(setting: String, name: &str, reading: &Reading) -> Self {
+        let here = reading.uses.add(&setting, ".");
+        let source = Source::Paths(vec![(Path::HERE, here)]);
+        Self::with(setting, name.to_owned(), source, reading.clone())
+    }
+
+    fn first_of(
+        path: String,
+        items: &[toml::Value],
+        defaults: &Reading,
+    ) -> Result<Self, MappingError> {
+        let fields: Result<Vec<Self>, MappingError> = items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| Self::read(format!("{path}[{at}]"), item, defaults))
+            .collect();
+        let fields = fields?;
+        let name = fields.first().map_or_else(|| path.clone(), |field| field.name.clone());
+        Ok(Self::with(path, name, Source::Fields(fields), defaults.clone()))
+    }
+
+    fn with(setting: String, name: String, source: Source, reading: Reading) -> Self {
+        Self {
+            name,
+            setting,
+            source,
+            condition: None,
+            steps: Steps::default(),
+            reading,
+            default: None,
+        }
     }
 
     /// What happens if the value is invalid.
@@ -80,90 +156,151 @@ impl Field {
         self.reading.on_bad
     }
 
-    /// How the value is read.
-    pub(crate) fn reading(&self) -> &Reading {
-        &self.reading
-    }
-
     /// The value as text.
-    pub(crate) fn text(&self, row: &Value, problems: &mut Problems) -> Option<String> {
+    pub(crate) fn text(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
         let read = self.try_text(row);
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as text, or the reason why it is invalid.
-    pub(crate) fn try_text(&self, row: &Value) -> Result<Option<String>, String> {
-        let scalar = self.scalar(row)?;
-        scalar.map_or(Ok(None), |value| match value {
-            SourceValue::Text(text) => Ok(Some(text)),
-            SourceValue::Raw(raw) => Ok(self.reading.text(raw)?.map(Cow::into_owned)),
+    pub(crate) fn try_text(&self, row: Row<'_>) -> Result<Option<String>, String> {
+        self.convert(row, &mut |reading, value| as_text(reading, value))
+    }
+
+    /// The value as a plain number in text, for amounts of money, or the reason why it is invalid.
+    pub(crate) fn try_plain_number(&self, row: Row<'_>) -> Result<Option<String>, String> {
+        self.convert(row, &mut |reading, value| {
+            let text = as_text(reading, value)?;
+            text.map(|text| reading.plain_number(&text)).transpose()
         })
     }
 
     /// The value as a number.
-    pub(crate) fn number(&self, row: &Value, problems: &mut Problems) -> Option<f64> {
-        let read = self.with_scalar(row, |scalar| self.reading.number(scalar));
+    pub(crate) fn number(&self, row: Row<'_>, problems: &mut Problems) -> Option<f64> {
+        let read = self.try_number(row, |number| number);
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as a whole number.
-    pub(crate) fn whole(&self, row: &Value, problems: &mut Problems) -> Option<i64> {
-        let read = self.with_scalar(row, |scalar| whole(self.reading.number(scalar)?));
+    pub(crate) fn whole(&self, row: Row<'_>, problems: &mut Problems) -> Option<i64> {
+        let read = self.try_number(row, |number| number);
+        let read = read.and_then(|number| number.map(whole).transpose());
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
+    /// The value as a number, changed before it is rounded, or the reason why it is invalid.
+    pub(crate) fn try_number(
+        &self,
+        row: Row<'_>,
+        change: impl Fn(f64) -> f64,
+    ) -> Result<Option<f64>, String> {
+        self.convert(row, &mut |reading, value| {
+            let scalar = as_scalar(reading, value)?;
+            let number = scalar.map(|scalar| reading.unrounded(&scalar)).transpose()?;
+            Ok(number.map(|number| reading.rounded(change(number))))
+        })
+    }
+
     /// The value as a boolean.
-    pub(crate) fn boolean(&self, row: &Value, problems: &mut Problems) -> Option<bool> {
-        let read = self.with_scalar(row, |scalar| self.reading.boolean(scalar));
+    pub(crate) fn boolean(&self, row: Row<'_>, problems: &mut Problems) -> Option<bool> {
+        let read = self.convert(row, &mut |reading, value| {
+            let scalar = as_scalar(reading, value)?;
+            scalar.map(|scalar| reading.boolean(&scalar)).transpose()
+        });
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as a date.
-    pub(crate) fn date(&self, row: &Value, problems: &mut Problems) -> Option<Timestamp> {
-        let read = self.try_text(row);
-        let read = read.and_then(|text| text.map(|text| self.reading.date(&text)).transpose());
+    pub(crate) fn date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
+        let read = self.convert(row, &mut |reading, value| {
+            let text = as_text(reading, value)?;
+            text.map(|text| reading.date(&text)).transpose()
+        });
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
-    fn with_scalar<T>(
-        &self,
-        row: &Value,
-        read: impl FnOnce(&Scalar<'_>) -> Result<T, String>,
-    ) -> Result<Option<T>, String> {
-        match self.scalar(row)? {
-            None => Ok(None),
-            Some(SourceValue::Text(text)) => read(&Scalar::Text(Cow::Owned(text))).map(Some),
-            Some(SourceValue::Raw(raw)) => {
-                let scalar = self.reading.scalar(raw)?;
-                scalar.as_ref().map(read).transpose()
+    /// Converts the value, if it is known.
+    fn convert<T>(&self, row: Row<'_>, convert: Convert<'_, T>) -> Result<Option<T>, String> {
+        if self.condition.as_ref().is_none_or(|condition| condition.holds(row)) {
+            if let Source::Fields(fields) = &self.source {
+                return first_known(fields, row, convert);
             }
+            if let Some(value) = self.value(row)? {
+                return convert(&self.reading, value);
+            }
+        }
+        let default = self.default.as_ref().map(SourceValue::Raw);
+        default.map_or(Ok(None), |default| convert(&self.reading, default))
+    }
+
+    /// The value of the source after its steps.
+    fn value<'v>(&'v self, row: Row<'v>) -> Result<Option<SourceValue<'v>>, String> {
+        match &self.source {
+            Source::Paths(paths) => self.first_at(paths, row),
+            Source::Constant(value) => Ok(Some(SourceValue::Raw(value))),
+            Source::Template(template) => {
+                let text = template.fill(row, &self.reading)?;
+                Ok(text.map(SourceValue::Text))
+            }
+            Source::Digest(paths) => Ok(source::digest(paths, row, &self.reading)),
+            Source::Fields(_) => Ok(None),
         }
     }
 
-    /// The first known value, or the default.
-    fn scalar<'v>(&'v self, row: &'v Value) -> Result<Option<SourceValue<'v>>, String> {
-        let value = match &self.source {
-            Source::Paths(paths) => self.first_known(paths, row)?.map(SourceValue::Raw),
-            Source::Constant(value) => Some(SourceValue::Raw(value)),
-            Source::Template(template) => template.fill(row, &self.reading)?.map(SourceValue::Text),
-        };
-        Ok(value.or(self.default.as_ref().map(SourceValue::Raw)))
-    }
-
-    fn first_known<'v>(&self, paths: &[Path], row: &'v Value) -> Result<Option<&'v Value>, String> {
-        for raw in paths.iter().filter_map(|path| path.first(row)) {
-            if self.reading.scalar(raw)?.is_some() {
-                return Ok(Some(raw));
+    fn first_at<'v>(
+        &self,
+        paths: &[(Path, Arc<Use>)],
+        row: Row<'v>,
+    ) -> Result<Option<SourceValue<'v>>, String> {
+        for (path, used) in paths {
+            let raw = path.first(row);
+            used.asked(raw.is_some());
+            let Some(raw) = raw else { continue };
+            if !self.steps.is_none() {
+                let items = self.steps.items(path, row, raw);
+                if let Some(text) = self.steps.apply(&items, &self.reading)? {
+                    return Ok(Some(SourceValue::Text(text)));
+                }
+            } else if self.reading.scalar(raw)?.is_some() {
+                return Ok(Some(SourceValue::Raw(raw)));
             }
         }
         Ok(None)
     }
 }
 
-/// The value of a source: raw from the row, or the text of a template.
-enum SourceValue<'v> {
-    Raw(&'v Value),
-    Text(String),
+/// The first of several fields that has a known value. A bad value of a field that is to be ignored
+/// is unknown.
+fn first_known<T>(
+    fields: &[Field],
+    row: Row<'_>,
+    convert: Convert<'_, T>,
+) -> Result<Option<T>, String> {
+    for field in fields {
+        match field.convert(row, convert) {
+            Ok(None) => {}
+            Err(_) if field.on_bad() == OnBad::Ignore => {}
+            found => return found,
+        }
+    }
+    Ok(None)
+}
+
+fn as_text(reading: &Reading, value: SourceValue<'_>) -> Result<Option<String>, String> {
+    match value {
+        SourceValue::Text(text) => Ok(Some(text)),
+        SourceValue::Raw(raw) => Ok(reading.text(raw)?.map(Cow::into_owned)),
+    }
+}
+
+fn as_scalar<'v>(
+    reading: &Reading,
+    value: SourceValue<'v>,
+) -> Result<Option<Scalar<'v>>, String> {
+    match value {
+        SourceValue::Text(text) => Ok(Some(Scalar::Text(Cow::Owned(text)))),
+        SourceValue::Raw(raw) => reading.scalar(raw),
+    }
 }
 
 /// Converts a number to an integer.
@@ -174,55 +311,4 @@ fn whole(number: f64) -> Result<i64, String> {
         return Ok(whole);
     }
     Err(format!("{number} is not a whole number"))
-}
-
-/// Reads the source that a section specifies.
-fn source(section: &Section<'_>, defaults: &Reading) -> Result<(String, Source), MappingError> {
-    let from = section.texts("from")?;
-    let template = section.text("template")?;
-    let constant = section.value("value");
-    let parts = section.entries("parts")?;
-    match (from.as_slice(), template, constant) {
-        ([first, ..], None, None) => {
-            let paths = parse_paths(&section.at("from"), &from)?;
-            Ok(((*first).to_owned(), Source::Paths(paths)))
-        }
-        ([], Some(template), None) => {
-            let parts = super::template::parts(parts, defaults)?;
-            let template = Template::parse(template, &parts);
-            let template = template.map_err(|reason| section.invalid("template", reason))?;
-            Ok((section.path().to_owned(), Source::Template(template)))
-        }
-        ([], None, Some(value)) => Ok((section.path().to_owned(), Source::Constant(json(value)))),
-        _ => Err(MappingError::setting(
-            section.path(),
-            "must have exactly one of from, template and value",
-        )),
-    }
-}
-
-fn parse_paths(setting: &str, paths: &[&str]) -> Result<Vec<Path>, MappingError> {
-    paths
-        .iter()
-        .map(|path| Path::parse(path))
-        .collect::<Result<_, _>>()
-        .map_err(|reason| MappingError::setting(setting, reason))
-}
-
-/// Converts a value of a mapping file to a value of a row.
-pub(super) fn json(value: &toml::Value) -> Value {
-    match value {
-        toml::Value::String(text) => Value::String(text.clone()),
-        toml::Value::Integer(number) => (*number).into(),
-        toml::Value::Float(number) => (*number).into(),
-        toml::Value::Boolean(value) => (*value).into(),
-        toml::Value::Datetime(at) => Value::String(at.to_string()),
-        toml::Value::Array(items) => items.iter().map(json).collect(),
-        toml::Value::Table(table) => {
-            let entries = table
-                .iter()
-                .map(|(name, value)| (name.clone(), json(value)));
-            Value::Object(entries.collect())
-        }
-    }
 }

@@ -1,12 +1,11 @@
 //! Mapping rows to media: images, videos and documents of a product.
 
-use serde_json::Value;
 use vitrine_model::product::{Media, MediaKind};
 
 use super::error::MappingError;
 use super::field::Field;
 use super::number::shortened;
-use super::path::Path;
+use super::path::{Path, Row};
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::{OnBad, Reading};
@@ -27,10 +26,9 @@ pub(super) fn read(
     section: &Section<'_>,
     defaults: &Reading,
 ) -> Result<Vec<MediaFields>, MappingError> {
-    let entries = section.values("media").iter().enumerate();
-    entries
-        .map(|(at, value)| {
-            let section = Section::of(section.at(&format!("media[{at}]")), value)?;
+    let sections = section.tables("media")?.into_iter();
+    sections
+        .map(|section| {
             let fields = medium(&section, defaults)?;
             section.finish()?;
             Ok(fields)
@@ -57,12 +55,13 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
 
 impl MediaFields {
     /// The items of the list; the row itself if the path is `.`.
-    pub(super) fn items<'v>(&self, row: &'v Value) -> Vec<&'v Value> {
-        self.each.all(row)
+    pub(super) fn items<'v>(&self, row: Row<'v>) -> Vec<Row<'v>> {
+        let items = self.each.all(row).into_iter();
+        items.map(|item| row.at(item)).collect()
     }
 
     /// Maps an item to a medium; records a problem if its URL is invalid.
-    pub(super) fn medium(&self, item: &Value, problems: &mut Problems) -> Option<Media> {
+    pub(super) fn medium(&self, item: Row<'_>, problems: &mut Problems) -> Option<Media> {
         let url = self.url.text(item, problems)?;
         let is_url = url.starts_with("https://") || url.starts_with("http://");
         if !is_url || url.contains(char::is_whitespace) {

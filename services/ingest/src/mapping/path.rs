@@ -1,13 +1,74 @@
 //! Paths into a row: `a.b`, `images[].url`, `offers[0].price`, `"key.with.dots".x`, `.` for the row
-//! itself.
+//! itself. Inside lists, `^` is the whole row of the line, `^line` the number of the line and
+//! `^item` that of the item.
 
 use std::fmt;
 
 use serde_json::Value;
 
+/// What paths start from: a row, or an item of a list in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'v> {
+    /// The row, or the item.
+    pub(crate) here: &'v Value,
+    /// The whole row of the line.
+    whole: &'v Value,
+    /// The number of the line in its file, from 1.
+    line: &'v Value,
+    /// The number of the item in its list, from 1; null outside of lists.
+    item: &'v Value,
+}
+
+static NULL: Value = Value::Null;
+
+impl<'v> Row<'v> {
+    /// Returns the row of a line. `line` is the number of the line.
+    pub(crate) fn new(whole: &'v Value, line: &'v Value) -> Self {
+        Self {
+            here: whole,
+            whole,
+            line,
+            item: &NULL,
+        }
+    }
+
+    /// Returns the start for the paths of a value inside the row.
+    pub(crate) fn at(self, here: &'v Value) -> Self {
+        Self { here, ..self }
+    }
+
+    /// Returns the start for the paths of an item of a list with this number.
+    pub(crate) fn item(self, here: &'v Value, item: &'v Value) -> Self {
+        Self { here, item, ..self }
+    }
+}
+
+#[cfg(test)]
+impl<'v> From<&'v Value> for Row<'v> {
+    fn from(row: &'v Value) -> Self {
+        Self::new(row, &NULL)
+    }
+}
+
 /// The place of a value in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path(Vec<PathStep>);
+pub(crate) struct Path {
+    start: Start,
+    steps: Vec<PathStep>,
+}
+
+/// Where a path starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// At the row or the item.
+    Here,
+    /// At the whole row of the line, `^`.
+    Whole,
+    /// It is the number of the line, `^line`.
+    Line,
+    /// It is the number of the item, `^item`.
+    Item,
+}
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,60 +79,139 @@ pub(crate) enum PathStep {
     Each,
     /// Into one item of a list, counted from 0.
     At(usize),
+    /// Any one step, `*`; only in the paths of rules.
+    Any,
+    /// Any number of steps, `**`; only in the paths of rules.
+    AnyDeep,
 }
 
 impl Path {
-    /// Parses a path.
+    /// The path of the row itself.
+    pub(crate) const HERE: Self = Self {
+        start: Start::Here,
+        steps: Vec::new(),
+    };
+
+    /// Parses a path to values.
     ///
     /// # Errors
     /// What is wrong with the text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let path = Self::parse_with_wildcards(text)?;
+        let wild = |step| matches!(step, &PathStep::Any | &PathStep::AnyDeep);
+        if path.steps.iter().any(wild) {
+            return Err(format!(
+                "{text:?}: * and ** are wildcards only in include, exclude and the paths of rules; \
+                 a key of that name is written '\"*\"'"
+            ));
+        }
+        Ok(path)
+    }
+
+    /// Parses a path that may have wildcards.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn parse_with_wildcards(text: &str) -> Result<Self, String> {
         if text == "." {
-            return Ok(Self(Vec::new()));
+            return Ok(Self::HERE);
         }
-        let mut steps = Vec::new();
-        let mut rest = text;
-        loop {
-            rest = key(rest, &mut steps)?;
-            rest = indexes(rest, &mut steps)?;
-            match rest.strip_prefix('.') {
-                Some(more) => rest = more,
-                None if rest.is_empty() => return Ok(Self(steps)),
-                None => {
-                    return Err(format!(
-                        "{rest:?} cannot follow an index; a step starts with ."
-                    ));
-                }
-            }
-        }
+        let (start, rest) = match text.strip_prefix('^') {
+            None => (Start::Here, text),
+            Some("line") => (Start::Line, ""),
+            Some("item") => (Start::Item, ""),
+            Some("") => (Start::Whole, ""),
+            Some(rest) if rest.starts_with('[') => (Start::Whole, rest),
+            Some(rest) => (Start::Whole, after_whole(text, rest)?),
+        };
+        let steps = if rest.is_empty() && start != Start::Here {
+            Vec::new()
+        } else {
+            steps(rest)?
+        };
+        Ok(Self { start, steps })
     }
 
     /// The steps.
     pub(crate) fn steps(&self) -> &[PathStep] {
-        &self.0
+        &self.steps
+    }
+
+    /// Returns true if the path starts at the row or item, not at the whole row of the line.
+    pub(crate) fn is_relative(&self) -> bool {
+        self.start == Start::Here
+    }
+
+    /// Returns true if the path may lead to several values.
+    pub(crate) fn has_items(&self) -> bool {
+        self.steps.contains(&PathStep::Each)
     }
 
     /// The value at the path; the first one if the path contains lists.
-    pub(crate) fn first<'v>(&self, row: &'v Value) -> Option<&'v Value> {
-        first(&self.0, row)
+    pub(crate) fn first<'v>(&self, row: Row<'v>) -> Option<&'v Value> {
+        first(&self.steps, self.start(row))
     }
 
     /// All values at the path, in the order of the row. If the path ends at a list, its items are
     /// returned.
-    pub(crate) fn all<'v>(&self, row: &'v Value) -> Vec<&'v Value> {
+    pub(crate) fn all<'v>(&self, row: Row<'v>) -> Vec<&'v Value> {
         let mut values = Vec::new();
-        all(&self.0, row, &mut values);
+        all(&self.steps, self.start(row), &mut values);
         values
+    }
+
+    fn start<'v>(&self, row: Row<'v>) -> &'v Value {
+        match self.start {
+            Start::Here => row.here,
+            Start::Whole => row.whole,
+            Start::Line => row.line,
+            Start::Item => row.item,
+        }
+    }
+}
+
+/// Returns the steps after `^.`.
+fn after_whole<'t>(text: &str, rest: &'t str) -> Result<&'t str, String> {
+    rest.strip_prefix('.').ok_or_else(|| {
+        format!(
+            "{text:?}: ^ is the whole row of the line and ^.key a value of it, ^line the number of \
+             the line, ^item that of the item"
+        )
+    })
+}
+
+fn steps(text: &str) -> Result<Vec<PathStep>, String> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = key(rest, &mut steps)?;
+        rest = indexes(rest, &mut steps)?;
+        match rest.strip_prefix('.') {
+            Some(more) => rest = more,
+            None if rest.is_empty() => return Ok(steps),
+            None => {
+                return Err(format!(
+                    "{rest:?} cannot follow an index; a step starts with ."
+                ));
+            }
+        }
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        for step in &self.0 {
+        for step in &self.steps {
             step.push_to(&mut text);
         }
-        f.write_str(if text.is_empty() { "." } else { &text })
+        match self.start {
+            Start::Here if text.is_empty() => f.write_str("."),
+            Start::Here => f.write_str(&text),
+            Start::Whole if text.is_empty() || text.starts_with('[') => write!(f, "^{text}"),
+            Start::Whole => write!(f, "^.{text}"),
+            Start::Line => f.write_str("^line"),
+            Start::Item => f.write_str("^item"),
+        }
     }
 }
 
@@ -86,8 +226,17 @@ impl PathStep {
                 path.push_str(&index.to_string());
                 path.push(']');
             }
+            Self::Any => push_wildcard(path, "*"),
+            Self::AnyDeep => push_wildcard(path, "**"),
         }
     }
+}
+
+fn push_wildcard(path: &mut String, wildcard: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(wildcard);
 }
 
 /// Appends a key to the text of a path, quoted if it would be ambiguous otherwise.
@@ -95,7 +244,8 @@ pub(crate) fn push_key(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
     }
-    if key.is_empty() || key.contains(['.', '[', ']', '"', '{', '}', ':']) {
+    let special = key.is_empty() || matches!(key, "*" | "**") || key.starts_with('^');
+    if special || key.contains(['.', '[', ']', '"', '{', '}', ':']) {
         path.push('"');
         path.push_str(&key.replace('\\', "\\\\").replace('"', "\\\""));
         path.push('"');
@@ -116,7 +266,11 @@ fn key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> 
     if end == 0 {
         return Err("a step is empty; an empty key is written \"\"".to_owned());
     }
-    steps.push(PathStep::Key(text[..end].to_owned()));
+    steps.push(match &text[..end] {
+        "*" => PathStep::Any,
+        "**" => PathStep::AnyDeep,
+        key => PathStep::Key(key.to_owned()),
+    });
     Ok(&text[end..])
 }
 
@@ -162,6 +316,7 @@ fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
         PathStep::Key(key) => first(rest, value.get(key)?),
         PathStep::At(index) => first(rest, value.get(index)?),
         PathStep::Each => value.as_array()?.iter().find_map(|item| first(rest, item)),
+        PathStep::Any | PathStep::AnyDeep => None,
     }
 }
 
@@ -198,7 +353,7 @@ mod tests {
 
     fn at(path: &str, row: &Value) -> Vec<Value> {
         let path = Path::parse(path).unwrap();
-        path.all(row).into_iter().cloned().collect()
+        path.all(row.into()).into_iter().cloned().collect()
     }
 
     #[test]
@@ -210,13 +365,30 @@ mod tests {
         assert_eq!(at("l[1].y", &row), [json!(4)]);
         assert_eq!(at("n", &row), [json!(6), json!(7)]);
         assert_eq!(at("n[].z", &row), [] as [Value; 0]);
-        assert_eq!(Path::parse(".").unwrap().first(&row), Some(&row));
-        assert_eq!(Path::parse("l[].y").unwrap().first(&row), Some(&json!(4)));
+        assert_eq!(Path::parse(".").unwrap().first((&row).into()), Some(&row));
+        assert_eq!(Path::parse("l[].y").unwrap().first((&row).into()), Some(&json!(4)));
+    }
+
+    #[test]
+    fn paths_of_an_item_reach_the_whole_row_and_the_numbers() {
+        let row = json!({"id": 7, "r": [{"x": 1}]});
+        let (line, number) = (json!(3), json!(1));
+        let row = Row::new(&row, &line);
+        let item = row.item(&row.here["r"][0], &number);
+        let at = |path: &str| Path::parse(path).unwrap().first(item).cloned();
+        assert_eq!(at("x"), Some(json!(1)));
+        assert_eq!(at("^.id"), Some(json!(7)));
+        assert_eq!((at("^line"), at("^item")), (Some(json!(3)), Some(json!(1))));
+        for path in ["^", "^.id", "^line", "^item", "^[0].a", "\"^x\"", "\"*\""] {
+            assert_eq!(Path::parse(path).unwrap().to_string(), path);
+        }
     }
 
     #[test]
     fn invalid_paths_are_refused() {
-        for text in ["", "a..b", "a.", "a[x]", "a[", "\"a", "a[]b", "\"a\"b"] {
+        for text in [
+            "", "a..b", "a.", "a[x]", "a[", "\"a", "a[]b", "\"a\"b", "^id", "a.*", "**",
+        ] {
             assert!(Path::parse(text).is_err(), "{text}");
         }
     }
@@ -228,7 +400,7 @@ mod tests {
             for key in &keys { push_key(&mut text, key); }
             prop_assume!(keys.iter().all(|key| !key.is_empty() || keys.len() > 1) || text == "\"\"");
             let steps: Vec<PathStep> = keys.into_iter().map(PathStep::Key).collect();
-            prop_assert_eq!(Path::parse(&text).unwrap().0, steps);
+            prop_assert_eq!(Path::parse(&text).unwrap().steps, steps);
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Case is ignored. A blank in the pattern, and the ends of any literal, match any white space or
 //! none. A placeholder matches the shortest text that lets the rest match, and is never empty;
-//! `{_}` discards the text it matches, which may be empty.
+//! `{_}` discards the text it matches, which may be empty. `{.}` is the value of the field or rule.
+
+use super::number::shortened;
 
 /// A pattern with literals and placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +39,8 @@ impl Pattern {
         }
         push_literal(&mut parts, rest);
         let pattern = Self { parts };
-        if pattern.names().next().is_none() {
+        let named = |part: &Part| matches!(part, Part::Named(_));
+        if !pattern.parts.iter().any(named) {
             return Err(format!("{text:?} has no {{placeholder}}"));
         }
         Ok(pattern)
@@ -56,6 +59,27 @@ impl Pattern {
         let mut matched = Vec::new();
         split(&self.parts, text.trim(), &mut matched).then_some(matched)
     }
+}
+
+/// The maximum length of texts that are split by patterns.
+const MAX_SPLIT_BYTES: usize = 512;
+
+/// Finds the first of the patterns that a text matches, and its parts.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn matching<'p, 't>(
+    patterns: &'p [Pattern],
+    text: &'t str,
+) -> Result<(&'p Pattern, Vec<&'t str>), String> {
+    let mut patterns = patterns.iter().filter(|_| text.len() <= MAX_SPLIT_BYTES);
+    let found = patterns.find_map(|pattern| Some((pattern, pattern.split(text)?)));
+    found.ok_or_else(|| {
+        format!(
+            "{:?} does not match the pattern of the mapping",
+            shortened(text)
+        )
+    })
 }
 
 fn push_literal(parts: &mut Vec<Part>, literal: &str) {
@@ -151,6 +175,8 @@ mod tests {
         );
         assert_eq!(split("TSMC {n} nm {_}", "TSMC 7nm FinFET"), Some(vec!["7"]));
         assert_eq!(split("{n} nm {_}", "14 nm"), Some(vec!["14"]));
+        assert_eq!(split("skipped={_}", "skipped=x"), Some(vec![]));
+        assert_eq!(split("[{_}, {.}]", "[13, 14]"), Some(vec!["14"]));
         assert_eq!(
             split("{first} {second}", "one two"),
             Some(vec!["one", "two"])

@@ -11,6 +11,8 @@ pub(crate) struct Problems {
     pub(crate) fatal: Vec<Rejection>,
     /// The values that are dropped.
     pub(crate) dropped: Vec<Rejection>,
+    /// The values that are dropped and only counted.
+    pub(crate) ignored: Vec<Rejection>,
 }
 
 impl Problems {
@@ -19,7 +21,7 @@ impl Problems {
         match on_bad {
             OnBad::RejectLine => self.fatal.push(Rejection::new(field, reason)),
             OnBad::DropValue => self.dropped.push(Rejection::new(field, reason)),
-            OnBad::Ignore => {}
+            OnBad::Ignore => self.ignored.push(Rejection::new(field, reason)),
         }
     }
 

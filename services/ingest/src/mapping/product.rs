@@ -1,6 +1,5 @@
 //! Mapping rows to products.
 
-use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Media, ProductStatus};
@@ -10,6 +9,7 @@ use super::category::Category;
 use super::details::DetailFields;
 use super::error::MappingError;
 use super::field::Field;
+use super::path::Row;
 use super::media::MediaFields;
 use super::problems::Problems;
 use super::reading::Reading;
@@ -29,7 +29,8 @@ pub(super) struct ProductMapping {
     created_at: Option<Field>,
     category: Category,
     supplier: Option<(Field, Option<Field>)>,
-    price: Option<(Field, Field)>,
+    /// The first of these that is known.
+    prices: Vec<(Field, Field)>,
     media: Vec<MediaFields>,
     details: DetailFields,
     specs: Specs,
@@ -54,7 +55,7 @@ impl ProductMapping {
             created_at: optional("created_at")?,
             category: category(section, defaults)?,
             supplier: supplier(section, defaults)?,
-            price: price(section, defaults)?,
+            prices: prices(section, defaults)?,
             media: super::media::read(section, defaults)?,
             details: DetailFields::read(section.entries("details")?, defaults)?,
             specs: specs.map_or(Ok(Specs::none()), |specs| {
@@ -64,7 +65,7 @@ impl ProductMapping {
     }
 
     /// The product's id in the feed; records a problem if it is missing.
-    pub(super) fn external_id(&self, row: &Value, problems: &mut Problems) -> Option<String> {
+    pub(super) fn external_id(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
         let id = self.external_id.text(row, problems);
         if id.is_none() {
             problems.missing(&self.external_id.name);
@@ -77,7 +78,7 @@ impl ProductMapping {
         &self,
         system: &str,
         plans: &mut PlanCache,
-        row: &Value,
+        row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
         let external_id = self.external_id(row, problems);
@@ -117,7 +118,7 @@ impl ProductMapping {
         })
     }
 
-    fn status(&self, row: &Value, problems: &mut Problems) -> ProductStatus {
+    fn status(&self, row: Row<'_>, problems: &mut Problems) -> ProductStatus {
         let Some(field) = &self.status else {
             return ProductStatus::Active;
         };
@@ -130,7 +131,7 @@ impl ProductMapping {
         status.unwrap_or(ProductStatus::Active)
     }
 
-    fn supplier(&self, row: &Value, problems: &mut Problems) -> Option<SupplierDraft> {
+    fn supplier(&self, row: Row<'_>, problems: &mut Problems) -> Option<SupplierDraft> {
         let (name, country) = self.supplier.as_ref()?;
         let country = country.as_ref().and_then(|field| {
             let read = field
@@ -142,13 +143,14 @@ impl ProductMapping {
         Some(SupplierDraft { name, country })
     }
 
-    fn price(&self, row: &Value, problems: &mut Problems) -> Option<Money> {
-        let (amount, currency) = self.price.as_ref()?;
-        let read = read_price(amount, currency, row);
-        problems.ok_or_record(amount.on_bad(), &amount.name, read)
+    fn price(&self, row: Row<'_>, problems: &mut Problems) -> Option<Money> {
+        self.prices.iter().find_map(|(amount, currency)| {
+            let read = read_price(amount, currency, row);
+            problems.ok_or_record(amount.on_bad(), &amount.name, read)
+        })
     }
 
-    fn media(&self, row: &Value, problems: &mut Problems) -> Vec<Media> {
+    fn media(&self, row: Row<'_>, problems: &mut Problems) -> Vec<Media> {
         let mut media = Vec::new();
         for fields in &self.media {
             for item in fields.items(row) {
@@ -159,7 +161,7 @@ impl ProductMapping {
     }
 }
 
-pub(super) fn text(field: Option<&Field>, row: &Value, problems: &mut Problems) -> Option<String> {
+pub(super) fn text(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> Option<String> {
     field.and_then(|field| field.text(row, problems))
 }
 
@@ -207,28 +209,42 @@ fn supplier(
     Ok(Some((name, country)))
 }
 
-fn price(
+/// Reads the price, or several of which the first that is known is the product's.
+fn prices(
     section: &Section<'_>,
     defaults: &Reading,
-) -> Result<Option<(Field, Field)>, MappingError> {
-    let Some(section) = section.section("price")? else {
-        return Ok(None);
+) -> Result<Vec<(Field, Field)>, MappingError> {
+    let prices = match section.value("price") {
+        None => return Ok(Vec::new()),
+        Some(toml::Value::Array(prices)) => prices.as_slice(),
+        Some(price) => return Ok(vec![price_of(section.at("price"), price, defaults)?]),
     };
+    let numbered = prices.iter().enumerate();
+    numbered
+        .map(|(at, price)| price_of(section.at(&format!("price[{at}]")), price, defaults))
+        .collect()
+}
+
+fn price_of(
+    path: String,
+    value: &toml::Value,
+    defaults: &Reading,
+) -> Result<(Field, Field), MappingError> {
+    let section = Section::of(path, value)?;
     let amount = required(&section, "amount", defaults)?;
     let currency = required(&section, "currency", defaults)?;
     section.finish()?;
-    Ok(Some((amount, currency)))
+    Ok((amount, currency))
 }
 
 fn country_of(code: &str) -> Result<String, String> {
     country_code(code).ok_or_else(|| format!("{code:?} is not a country code such as DE"))
 }
 
-fn read_price(amount: &Field, currency: &Field, row: &Value) -> Result<Option<Money>, String> {
-    let Some(text) = amount.try_text(row)? else {
+fn read_price(amount: &Field, currency: &Field, row: Row<'_>) -> Result<Option<Money>, String> {
+    let Some(plain) = amount.try_plain_number(row)? else {
         return Ok(None);
     };
-    let plain = amount.reading().plain_number(&text)?;
     let code = currency.try_text(row)?.ok_or("has no currency")?;
     let currency = Currency::parse(&code).map_err(|error| error.to_string())?;
     let money = Money::parse(&plain, currency).map_err(|error| error.to_string())?;

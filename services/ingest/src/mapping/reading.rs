@@ -10,11 +10,14 @@ use vitrine_model::clock::Timestamp;
 use super::clean::{Clean, Html};
 use super::date::{self, DateFormat};
 use super::number::{self, NumberFormat, shortened};
+use super::uses::Uses;
 
 mod settings;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub(crate) use words::same;
 
 /// What happens to a line with an invalid value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +31,17 @@ pub(crate) enum OnBad {
     Ignore,
 }
 
+/// How a number becomes a whole one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// To the nearest whole number; halves away from zero.
+    Nearest,
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+}
+
 /// How a value is read, as determined by the settings of a field or a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
@@ -35,6 +49,7 @@ pub(crate) struct Reading {
     words: HashMap<String, String>,
     otherwise: Option<String>,
     spellings: HashMap<String, String>,
+    replace: Vec<(String, String)>,
     clean: Clean,
     html: Html,
     numbers: NumberFormat,
@@ -43,8 +58,26 @@ pub(crate) struct Reading {
     no: Vec<String>,
     min: Option<f64>,
     max: Option<f64>,
+    round: Option<Round>,
     /// What happens if the value is invalid.
     pub(crate) on_bad: OnBad,
+    /// The paths of the mapping that this is a part of.
+    pub(crate) uses: Uses,
+}
+
+/// A value before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'v> {
+    /// As the feed has it.
+    Raw(&'v Value),
+    /// A part of a text whose replacements and HTML are done.
+    Plain(&'v str),
+}
+
+impl<'v> From<&'v Value> for Given<'v> {
+    fn from(raw: &'v Value) -> Self {
+        Self::Raw(raw)
+    }
 }
 
 /// A value of the feed, in the feed's type.
@@ -66,6 +99,7 @@ impl Default for Reading {
             words: HashMap::new(),
             otherwise: None,
             spellings: HashMap::new(),
+            replace: Vec::new(),
             clean: Clean::default(),
             html: Html::default(),
             numbers: NumberFormat::default(),
@@ -74,7 +108,9 @@ impl Default for Reading {
             no: words(&["false", "no", "n", "0"]),
             min: None,
             max: None,
+            round: None,
             on_bad: OnBad::default(),
+            uses: Uses::default(),
         }
     }
 }
@@ -89,18 +125,35 @@ impl Reading {
         reading
     }
 
+    /// Returns true if a value is known; a list or an object is, unless it is empty.
+    pub(crate) fn is_known(&self, raw: &Value) -> bool {
+        match raw {
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(object) => !object.is_empty(),
+            raw => self.scalar(raw).is_ok_and(|scalar| scalar.is_some()),
+        }
+    }
+
     /// Reads a value; `None` if it is unknown.
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(crate) fn scalar<'v>(&self, raw: &'v Value) -> Result<Option<Scalar<'v>>, String> {
+    pub(crate) fn scalar<'v>(
+        &self,
+        given: impl Into<Given<'v>>,
+    ) -> Result<Option<Scalar<'v>>, String> {
+        let raw = match given.into() {
+            Given::Raw(raw) => raw,
+            Given::Plain(text) if self.is_unknown_number(text) => return Ok(None),
+            Given::Plain(text) => return self.cleaned(Cow::Borrowed(text)),
+        };
         match raw {
             Value::Null => Ok(None),
             _ if self.is_unknown(raw) => Ok(None),
-            Value::String(text) => self.cleaned(text),
+            Value::String(text) => self.cleaned(self.plain(text)),
             Value::Array(_) => Err("is a list instead of a single value".to_owned()),
             Value::Object(_) => Err("is an object instead of a single value".to_owned()),
-            other if self.translates() => self.cleaned(&to_text(other)?).map(owned),
+            other if self.translates() => self.cleaned(Cow::Owned(to_text(other)?)),
             Value::Bool(value) => Ok(Some(Scalar::Boolean(*value))),
             Value::Number(number) => {
                 let number = number.as_f64().ok_or("is a number that cannot be stored")?;
@@ -113,19 +166,32 @@ impl Reading {
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(crate) fn text<'v>(&self, raw: &'v Value) -> Result<Option<Cow<'v, str>>, String> {
-        match self.scalar(raw)? {
-            None => Ok(None),
-            Some(Scalar::Text(text)) => Ok(Some(text)),
-            Some(_) => to_text(raw).map(|text| Some(Cow::Owned(text))),
+    pub(crate) fn text<'v>(
+        &self,
+        given: impl Into<Given<'v>>,
+    ) -> Result<Option<Cow<'v, str>>, String> {
+        let given = given.into();
+        match (self.scalar(given)?, given) {
+            (None, _) => Ok(None),
+            (Some(Scalar::Text(text)), _) => Ok(Some(text)),
+            (Some(_), Given::Raw(raw)) => to_text(raw).map(|text| Some(Cow::Owned(text))),
+            (Some(_), Given::Plain(text)) => Ok(Some(Cow::Borrowed(text))),
         }
+    }
+
+    /// Reads a scalar as a number within the limits, rounded if the settings say so.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    pub(crate) fn number(&self, scalar: &Scalar<'_>) -> Result<f64, String> {
+        self.unrounded(scalar).map(|number| self.rounded(number))
     }
 
     /// Reads a scalar as a number within the limits.
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(crate) fn number(&self, scalar: &Scalar<'_>) -> Result<f64, String> {
+    pub(crate) fn unrounded(&self, scalar: &Scalar<'_>) -> Result<f64, String> {
         let number = match scalar {
             Scalar::Number(number) => *number,
             Scalar::Text(text) => self.numbers.parse(text)?,
@@ -157,6 +223,16 @@ impl Reading {
             (Some(min), _) if number < min => Err(format!("{number} is below {min}")),
             (_, Some(max)) if number > max => Err(format!("{number} is above {max}")),
             _ => Ok(number),
+        }
+    }
+
+    /// Rounds a number, if the settings say so.
+    pub(crate) fn rounded(&self, number: f64) -> f64 {
+        match self.round {
+            None => number,
+            Some(Round::Nearest) => number.round(),
+            Some(Round::Up) => number.ceil(),
+            Some(Round::Down) => number.floor(),
         }
     }
 
@@ -197,14 +273,6 @@ impl Reading {
     pub(crate) fn date(&self, text: &str) -> Result<Timestamp, String> {
         date::parse(text, &self.dates)
     }
-}
-
-fn owned(scalar: Option<Scalar<'_>>) -> Option<Scalar<'static>> {
-    scalar.map(|scalar| match scalar {
-        Scalar::Text(text) => Scalar::Text(Cow::Owned(text.into_owned())),
-        Scalar::Number(number) => Scalar::Number(number),
-        Scalar::Boolean(value) => Scalar::Boolean(value),
-    })
 }
 
 /// Writes a number or boolean as text. Integers keep all digits.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use vitrine_model::id::AuthorId;
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
@@ -10,6 +9,7 @@ use vitrine_model::review::Author;
 
 use super::error::MappingError;
 use super::field::Field;
+use super::path::Row;
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::Reading;
@@ -65,7 +65,7 @@ impl ReviewMapping {
     pub(super) fn draft(
         &self,
         system: &str,
-        row: &Value,
+        row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<ReviewDraft> {
         let external_id = required_text(&self.external_id, row, problems);
@@ -96,7 +96,7 @@ impl ReviewMapping {
         })
     }
 
-    fn rating(&self, row: &Value, problems: &mut Problems) -> Option<Stars> {
+    fn rating(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
         let stars = stars(&self.rating, row, problems);
         if stars.is_none() && problems.fatal.is_empty() {
             problems.missing(&self.rating.name);
@@ -104,7 +104,7 @@ impl ReviewMapping {
         stars
     }
 
-    fn author(&self, system: &str, row: &Value, problems: &mut Problems) -> Option<Author> {
+    fn author(&self, system: &str, row: Row<'_>, problems: &mut Problems) -> Option<Author> {
         let (id, name) = self.author.as_ref()?;
         let id = id.text(row, problems)?;
         let name = name.text(row, problems).unwrap_or_else(|| id.clone());
@@ -114,7 +114,7 @@ impl ReviewMapping {
         })
     }
 
-    fn dimensions(&self, row: &Value, problems: &mut Problems) -> BTreeMap<String, Stars> {
+    fn dimensions(&self, row: Row<'_>, problems: &mut Problems) -> BTreeMap<String, Stars> {
         let rated = self
             .dimensions
             .iter()
@@ -123,7 +123,7 @@ impl ReviewMapping {
     }
 
     /// The numbers of helpful and unhelpful votes.
-    fn votes(&self, row: &Value, problems: &mut Problems) -> (i64, i64) {
+    fn votes(&self, row: Row<'_>, problems: &mut Problems) -> (i64, i64) {
         let helpful = count(self.helpful.as_ref(), row, problems);
         let Some(field) = &self.votes else {
             return (helpful, count(self.unhelpful.as_ref(), row, problems));
@@ -137,7 +137,7 @@ impl ReviewMapping {
     }
 }
 
-fn required_text(field: &Field, row: &Value, problems: &mut Problems) -> Option<String> {
+fn required_text(field: &Field, row: Row<'_>, problems: &mut Problems) -> Option<String> {
     let text = field.text(row, problems);
     if text.is_none() {
         problems.missing(&field.name);
@@ -152,13 +152,13 @@ fn reference(system: &str, external_id: String) -> ExternalRef {
     }
 }
 
-fn stars(field: &Field, row: &Value, problems: &mut Problems) -> Option<Stars> {
+fn stars(field: &Field, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
     let whole = field.whole(row, problems)?;
     let stars = Stars::new(whole).map_err(|error| error.to_string());
     problems.ok_or_record(field.on_bad(), &field.name, stars.map(Some))
 }
 
-fn count(field: Option<&Field>, row: &Value, problems: &mut Problems) -> i64 {
+fn count(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> i64 {
     let Some(field) = field else {
         return 0;
     };

@@ -112,6 +112,20 @@ impl<'t> Section<'t> {
             .transpose()
     }
 
+    /// Reads a nested section, or a list of sections; empty if absent.
+    pub(super) fn tables(&self, name: &'static str) -> Read<Vec<Self>> {
+        match self.value(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                let numbered = items.iter().enumerate();
+                numbered
+                    .map(|(at, item)| Section::of(self.at(&format!("{name}[{at}]")), item))
+                    .collect()
+            }
+            Some(one) => Ok(vec![Section::of(self.at(name), one)?]),
+        }
+    }
+
     /// Reads the entries of a nested section whose names are chosen by the user.
     pub(super) fn entries(&self, name: &'static str) -> Read<Vec<(String, &'t String, &'t Value)>> {
         let Some(section) = self.section(name)? else {
@@ -193,8 +207,13 @@ pub(super) fn texts<'t>(path: &str, value: &'t Value) -> Read<Vec<&'t str>> {
 }
 
 fn wrong(path: String, expected: &str, found: &Value) -> MappingError {
-    MappingError::setting(
-        path,
-        format!("must be {expected}, not a {}", found.type_str()),
-    )
+    let found = match found {
+        Value::String(_) => "text",
+        Value::Integer(_) | Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    };
+    MappingError::setting(path, format!("must be {expected}, not {found}"))
 }

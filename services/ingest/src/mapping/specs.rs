@@ -3,6 +3,7 @@
 //! How a value is mapped depends only on its path and the row's category, so it is determined once
 //! (a [`plan::PathPlan`]) and cached.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,15 +12,15 @@ use vitrine_model::spec::Spec;
 use vitrine_model::unit::UnitTable;
 
 use super::error::MappingError;
-use super::path::Path;
+use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::Section;
+use super::uses::{Use, Uses};
 
 mod glob;
 mod key;
 mod measure;
-mod pieces;
 mod plan;
 mod rule;
 mod spec_reading;
@@ -40,13 +41,28 @@ pub(super) struct Specs {
     include: Vec<Glob>,
     exclude: Vec<Glob>,
     style: KeyStyle,
-    rename: HashMap<String, String>,
-    rename_in: HashMap<String, HashMap<String, String>>,
-    units: HashMap<String, String>,
-    unit_file: HashMap<String, HashMap<String, String>>,
+    rename: HashMap<String, Named>,
+    rename_in: HashMap<String, HashMap<String, Named>>,
+    units: HashMap<String, Named>,
+    unit_file: HashMap<String, HashMap<String, Named>>,
     rules: Vec<Rule>,
     reading: Reading,
     table: Arc<UnitTable>,
+}
+
+/// What a setting says about a path: a key or a unit.
+#[derive(Clone, Debug)]
+struct Named {
+    to: String,
+    used: Arc<Use>,
+}
+
+impl Named {
+    /// Returns what the setting says, which is thereby used.
+    fn take(&self) -> String {
+        self.used.asked(true);
+        self.to.clone()
+    }
 }
 
 /// The cached plans, by category and path.
@@ -60,7 +76,7 @@ impl Specs {
     /// Returns settings that produce no specs.
     pub(super) fn none() -> Self {
         Self {
-            from: Path::parse(".").expect("the path of the row itself"),
+            from: Path::HERE,
             category: None,
             auto: false,
             include: Vec::new(),
@@ -88,13 +104,13 @@ impl Specs {
             from: Path::parse(from).map_err(|reason| section.invalid("from", reason))?,
             category: category(&section)?,
             auto: section.flag("auto", true)?,
-            include: Glob::read(&section, "include")?,
-            exclude: Glob::read(&section, "exclude")?,
+            include: Glob::read(&section, "include", &reading.uses)?,
+            exclude: Glob::read(&section, "exclude", &reading.uses)?,
             style: KeyStyle::read(&section, &table)?,
-            rename: renames(section.text_map("rename")?, &section.at("rename"))?,
-            rename_in: rename_in(&section)?,
-            units: units(&section, &table)?,
-            unit_file: unit_file::read(&section, read_table)?,
+            rename: renames(section.text_map("rename")?, &section.at("rename"), &reading.uses)?,
+            rename_in: rename_in(&section, &reading.uses)?,
+            units: units(&section, &table, &reading.uses)?,
+            unit_file: unit_file::read(&section, read_table, &reading.uses)?,
             rules: rule::read(&section, &reading, &table)?,
             reading,
             table,
@@ -108,7 +124,7 @@ impl Specs {
     pub(super) fn of(
         &self,
         plans: &mut PlanCache,
-        row: &Value,
+        row: Row<'_>,
         problems: &mut Problems,
     ) -> Vec<Spec> {
         let Some(Value::Object(_)) = self.from.first(row) else {
@@ -118,12 +134,41 @@ impl Specs {
             .category
             .as_ref()
             .and_then(|path| path.first(row)?.as_str());
-        walk::specs(self, plans, category.unwrap_or_default(), row, problems)
+        let kind = RowKind {
+            category: category.unwrap_or_default(),
+            holding: self.rules.iter().map(|rule| rule.holds_for(row)).collect(),
+        };
+        walk::specs(self, plans, &kind, row, problems)
+    }
+}
+
+/// What the rules of a row depend on.
+#[derive(Clone, Debug)]
+struct RowKind<'r> {
+    /// The category.
+    category: &'r str,
+    /// For each rule whether its condition holds.
+    holding: Vec<bool>,
+}
+
+impl RowKind<'_> {
+    /// The key of the cached plans of such rows.
+    fn key(&self) -> Cow<'_, str> {
+        if self.holding.iter().all(|holds| *holds) {
+            return Cow::Borrowed(self.category);
+        }
+        let conditions = self.holding.iter().map(|holds| if *holds { '1' } else { '0' });
+        Cow::Owned(self.category.chars().chain(['\0']).chain(conditions).collect())
     }
 }
 
 impl PlanCache {
-    /// The cached plans of a category.
+    /// The paths that rows had.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.values().flat_map(HashMap::keys).map(String::as_str)
+    }
+
+    /// The cached plans of rows of a kind, by its key.
     fn of(&mut self, category: &str) -> &mut HashMap<String, Arc<PathPlan>> {
         if self.0.len() > MAX_PLANS {
             self.0.clear();
@@ -143,26 +188,41 @@ fn category(section: &Section<'_>) -> Result<Option<Path>, MappingError> {
     Ok(Some(path))
 }
 
-/// Normalises the paths of renames to the form that [`Path`] writes.
+/// Reads a path of a setting that concerns one path of specs, in the form that [`Path`] writes.
+fn spec_path(setting: &str, path: &str) -> Result<String, MappingError> {
+    let parsed = Path::parse(path).and_then(|parsed| {
+        glob::matchable(&parsed)?;
+        Ok(parsed.to_string())
+    });
+    parsed.map_err(|reason| MappingError::setting(setting, reason))
+}
+
 fn renames(
     pairs: Vec<(&str, &str)>,
     setting: &str,
-) -> Result<HashMap<String, String>, MappingError> {
+    uses: &Uses,
+) -> Result<HashMap<String, Named>, MappingError> {
     pairs
         .into_iter()
         .map(|(path, key)| {
-            let setting = format!("{setting}.{path:?}");
-            let invalid = |reason| MappingError::setting(&setting, reason);
-            let path = Path::parse(path).map_err(invalid)?;
-            key::checked(key).map_err(invalid)?;
-            Ok((path.to_string(), key.to_owned()))
+            let place = format!("{setting}.{path:?}");
+            let path = spec_path(&place, path)?;
+            key::checked(key).map_err(|reason| MappingError::setting(&place, reason))?;
+            Ok((path.clone(), named(key.to_owned(), setting, path, uses)))
         })
         .collect()
 }
 
+fn named(to: String, setting: &str, path: String, uses: &Uses) -> Named {
+    let used = uses.add(setting, path);
+    used.asked(false);
+    Named { to, used }
+}
+
 fn rename_in(
     section: &Section<'_>,
-) -> Result<HashMap<String, HashMap<String, String>>, MappingError> {
+    uses: &Uses,
+) -> Result<HashMap<String, HashMap<String, Named>>, MappingError> {
     let mut by_category = HashMap::new();
     for (path, category, value) in section.entries("rename_in")? {
         let entries = Section::of(path.clone(), value)?.own_entries();
@@ -170,7 +230,7 @@ fn rename_in(
             .into_iter()
             .map(|(at, name, key)| Ok((name.as_str(), super::section::text(at, key)?)))
             .collect();
-        by_category.insert(category.clone(), renames(pairs?, &path)?);
+        by_category.insert(category.clone(), renames(pairs?, &path, uses)?);
     }
     Ok(by_category)
 }
@@ -178,16 +238,17 @@ fn rename_in(
 fn units(
     section: &Section<'_>,
     table: &UnitTable,
-) -> Result<HashMap<String, String>, MappingError> {
+    uses: &Uses,
+) -> Result<HashMap<String, Named>, MappingError> {
     let setting = section.at("units");
     section
         .text_map("units")?
         .into_iter()
         .map(|(path, unit)| {
-            let setting = format!("{setting}.{path:?}");
-            let parsed = Path::parse(path);
-            let parsed = parsed.map_err(|reason| MappingError::setting(&setting, reason))?;
-            Ok((parsed.to_string(), unit_id(&setting, unit, table)?))
+            let place = format!("{setting}.{path:?}");
+            let path = spec_path(&place, path)?;
+            let unit = unit_id(&place, unit, table)?;
+            Ok((path.clone(), named(unit, &setting, path, uses)))
         })
         .collect()
 }
@@ -195,6 +256,9 @@ fn units(
 /// The id of the unit with this spelling.
 fn unit_id(setting: &str, spelling: &str, table: &UnitTable) -> Result<String, MappingError> {
     let unit = table.get(spelling);
-    let unit = unit.map_err(|error| MappingError::setting(setting, error.to_string()))?;
+    let unit = unit.map_err(|error| {
+        let reason = format!("{error}; `vitrine units` lists those that there are");
+        MappingError::setting(setting, reason)
+    })?;
     Ok(unit.id.clone())
 }

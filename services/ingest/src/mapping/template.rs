@@ -8,12 +8,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use vitrine_model::text::collapse;
 
 use super::error::MappingError;
 use super::field::Field;
-use super::path::Path;
+use super::path::{Path, Row};
 use super::reading::Reading;
 
 /// A text with placeholders.
@@ -63,7 +62,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with a value.
-    pub(crate) fn fill(&self, row: &Value, reading: &Reading) -> Result<Option<String>, String> {
+    pub(crate) fn fill(&self, row: Row<'_>, reading: &Reading) -> Result<Option<String>, String> {
         let text = fill(&self.pieces, row, reading)?;
         Ok(text
             .map(|text| collapse(&text))
@@ -71,7 +70,7 @@ impl Template {
     }
 }
 
-fn fill(pieces: &[Piece], row: &Value, reading: &Reading) -> Result<Option<String>, String> {
+fn fill(pieces: &[Piece], row: Row<'_>, reading: &Reading) -> Result<Option<String>, String> {
     let mut out = String::new();
     for piece in pieces {
         let Some(text) = piece.text(row, reading)? else {
@@ -85,7 +84,7 @@ fn fill(pieces: &[Piece], row: &Value, reading: &Reading) -> Result<Option<Strin
 impl Piece {
     fn text<'t>(
         &'t self,
-        row: &'t Value,
+        row: Row<'t>,
         reading: &Reading,
     ) -> Result<Option<Cow<'t, str>>, String> {
         let (text, last) = match self {
@@ -165,12 +164,24 @@ impl Parser<'_> {
         };
         match self.parts.get(name) {
             Some(field) => Ok(Piece::Part(Box::new(field.clone()), last)),
-            None => Ok(Piece::Path(Path::parse(name)?, last)),
+            None => Ok(Piece::Path(single(name)?, last)),
         }
     }
 }
 
-fn at<'v>(path: &Path, row: &'v Value, reading: &Reading) -> Result<Option<Cow<'v, str>>, String> {
+/// Parses a path to one value.
+fn single(name: &str) -> Result<Path, String> {
+    let path = Path::parse(name)?;
+    if path.has_items() {
+        return Err(format!(
+            "{{{name}}} may have several values; a part with from = {name:?} and list = \"join\" \
+             takes all of them"
+        ));
+    }
+    Ok(path)
+}
+
+fn at<'v>(path: &Path, row: Row<'v>, reading: &Reading) -> Result<Option<Cow<'v, str>>, String> {
     path.first(row).map_or(Ok(None), |raw| {
         let text = reading.text(raw);
         text.map_err(|reason| format!("{path} {reason}"))
@@ -193,13 +204,13 @@ fn tail(text: &str, last: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn fill(template: &str, row: &Value) -> Option<String> {
         let template = Template::parse(template, &Parts::new()).unwrap();
-        template.fill(row, &Reading::default()).unwrap()
+        template.fill(row.into(), &Reading::default()).unwrap()
     }
 
     #[test]
@@ -219,7 +230,7 @@ mod tests {
 
     #[test]
     fn invalid_templates_are_refused() {
-        for text in ["{a", "a}", "{a:-x}", "{}", "[{a}", "{a}]", "[{a}[{b}]]"] {
+        for text in ["{a", "a}", "{a:-x}", "{}", "[{a}", "{a}]", "[{a}[{b}]]", "{a[].b}"] {
             assert!(Template::parse(text, &Parts::new()).is_err(), "{text}");
         }
     }

@@ -23,7 +23,7 @@ fn specs_with(more: &str) -> String {
 fn parse(text: &str) -> Result<Mapping, MappingError> {
     Mapping::parse(text, &mut |name| match name {
         "units.csv" => {
-            Ok("category,path,unit\nlamp,glow,lm\nlamp,reach,ft|m\ntable,glow,W\n".to_owned())
+            Ok(b"category,path,unit\nlamp,glow,lm\nlamp,reach,ft|m\ntable,glow,W\n".to_vec())
         }
         name => Err(MappingError::setting(name, "is not here")),
     })
@@ -36,9 +36,9 @@ fn refusal(text: &str) -> String {
 /// Maps a row to a product, with its problems.
 fn product(mapping: &str, row: &Value) -> (Option<ProductDraft>, Problems) {
     let mapping = parse(mapping).unwrap();
-    let mut problems = Problems::default();
-    let draft = mapping.product(&mut MappingCache::default(), row, &mut problems);
-    (draft, problems)
+    let mut mapped = mapping.products(&mut MappingCache::default(), row.into());
+    let mapped = mapped.pop().expect("each row is a product");
+    (mapped.draft, mapped.problems)
 }
 
 /// Maps a row to specs as `key=value`, or to its problems.
@@ -483,10 +483,10 @@ const REVIEWS: &str = r#"
 fn review(row: &Value) -> Result<ReviewDraft, Vec<String>> {
     let mapping = parse(REVIEWS).unwrap();
     assert_eq!(mapping.output(), MappingOutput::Reviews);
-    let mut problems = Problems::default();
-    let draft = mapping.review(row, &mut problems);
-    draft.ok_or_else(|| {
-        problems
+    let mapped = mapping.reviews(row.into()).pop().unwrap();
+    mapped.draft.ok_or_else(|| {
+        mapped
+            .problems
             .fatal
             .iter()
             .map(|r| format!("{}: {}", r.field, r.reason))
@@ -591,7 +591,7 @@ proptest! {
         let mapping = parse(&with("[defaults]\non_bad = \"drop_value\"")).unwrap();
         let row = json!({"id": 1, "name": "x", "v": value});
         let mut cache = MappingCache::default();
-        let mut again = || mapping.product(&mut cache, &row, &mut Problems::default());
+        let mut again = || mapping.products(&mut cache, (&row).into()).pop().unwrap().draft;
         prop_assert_eq!(again(), again());
     }
 }

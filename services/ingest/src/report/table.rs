@@ -5,7 +5,7 @@ use std::fmt::{Formatter, Result};
 
 use vitrine_model::spec::SpecKey;
 
-use super::Report;
+use super::{RecordCounts, Report};
 
 /// The maximum number of reasons listed.
 const MAX_ROWS: usize = 20;
@@ -18,6 +18,9 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     counts(report, f)?;
     reasons(f, "lines were rejected because", &report.rejected_for)?;
     reasons(f, "values were dropped because", &report.dropped_for)?;
+    reasons(f, "values were ignored because", &report.ignored_for)?;
+    repeats(report, f)?;
+    unmatched(report, f)?;
     new_entries(report, f)?;
     for (file, reason) in &report.broken_files {
         writeln!(f, "{file} is INCOMPLETE: {reason}")?;
@@ -58,6 +61,16 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
     ];
     rows.iter()
         .try_for_each(|(name, count)| row(f, name, *count))?;
+    let rare = [
+        ("  skipped", counts.skipped),
+        ("values ignored", counts.ignored_values),
+    ];
+    let mut rare = rare.iter().filter(|(_, count)| *count > 0);
+    rare.try_for_each(|(name, count)| row(f, name, *count))?;
+    if let Some(records) = report.records {
+        record_counts(f, "products", records.products)?;
+        record_counts(f, "reviews", records.reviews)?;
+    }
     let Some(derived) = report.products_derived else {
         return Ok(());
     };
@@ -69,6 +82,51 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
     row(f, "  created", derived.created)?;
     row(f, "  existing", derived.unchanged)?;
     row(f, "  rejected", derived.rejected)
+}
+
+fn record_counts(f: &mut Formatter<'_>, name: &str, counts: RecordCounts) -> Result {
+    let all = counts.created + counts.updated + counts.unchanged + counts.rejected;
+    row(f, name, all)?;
+    row(f, "  created", counts.created)?;
+    row(f, "  updated", counts.updated)?;
+    row(f, "  unchanged", counts.unchanged)?;
+    row(f, "  rejected", counts.rejected)
+}
+
+/// The ids that repeat, each with its lines.
+fn repeats(report: &Report, f: &mut Formatter<'_>) -> Result {
+    for (file, repeats) in &report.repeats {
+        if repeats.ids > 0 {
+            writeln!(f, "  {} ids repeat in {file}", repeats.ids)?;
+        }
+        for id in repeats.repeated.iter().take(MAX_ROWS) {
+            writeln!(f, "    {}: {}", id.of, id.reason())?;
+        }
+        let ids = usize::try_from(repeats.ids).unwrap_or(usize::MAX);
+        rest(f, ids, MAX_ROWS, "ids")?;
+        if repeats.not_compared > 0 {
+            let not_compared = repeats.not_compared;
+            writeln!(f, "    {not_compared} ids of {file} were not compared: too many")?;
+        }
+    }
+    Ok(())
+}
+
+/// What the mapping names and the feed does not have.
+fn unmatched(report: &Report, f: &mut Formatter<'_>) -> Result {
+    for (join, rows) in &report.unpaired {
+        writeln!(f, "  {rows} rows have no partner in join.{join}")?;
+    }
+    if report.unmatched.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "  no row has what these settings name")?;
+    for one in report.unmatched.iter().take(MAX_ROWS) {
+        let hint = one.similar.as_ref();
+        let hint = hint.map_or_else(String::new, |similar| format!("; did you mean {similar}?"));
+        writeln!(f, "    {}: {}{hint}", one.setting, one.path)?;
+    }
+    rest(f, report.unmatched.len(), MAX_ROWS, "settings")
 }
 
 fn row(f: &mut Formatter<'_>, name: &str, count: u64) -> Result {

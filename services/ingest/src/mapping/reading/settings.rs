@@ -5,13 +5,21 @@ use super::super::date::DateFormat;
 use super::super::error::MappingError;
 use super::super::section::Section;
 use super::words::spelling_key;
-use super::{OnBad, Reading};
+use super::{OnBad, Reading, Round};
 
 impl OnBad {
     const WORDS: [(&'static str, Self); 3] = [
         ("reject_line", Self::RejectLine),
         ("drop_value", Self::DropValue),
         ("ignore", Self::Ignore),
+    ];
+}
+
+impl Round {
+    const WORDS: [(&'static str, Self); 3] = [
+        ("nearest", Self::Nearest),
+        ("up", Self::Up),
+        ("down", Self::Down),
     ];
 }
 
@@ -23,6 +31,7 @@ impl Reading {
         reading.read_formats(section)?;
         reading.min = section.number("min")?.or(reading.min);
         reading.max = section.number("max")?.or(reading.max);
+        reading.round = section.choice("round", &Round::WORDS)?.or(reading.round);
         let on_bad = section.choice("on_bad", &OnBad::WORDS)?;
         reading.on_bad = on_bad.unwrap_or(reading.on_bad);
         Ok(reading)
@@ -36,6 +45,7 @@ impl Reading {
         for (from, to) in section.text_map("values")? {
             self.words.insert(from.to_owned(), to.to_owned());
         }
+        self.read_replacements(section)?;
         for spelling in section.texts("spellings")? {
             self.spellings
                 .insert(spelling_key(spelling), spelling.to_owned());
@@ -49,6 +59,19 @@ impl Reading {
                 *words = texts.iter().map(|word| word.to_lowercase()).collect();
             }
         }
+        Ok(())
+    }
+
+    fn read_replacements(&mut self, section: &Section<'_>) -> Result<(), MappingError> {
+        for (from, to) in section.text_map("replace")? {
+            if from.is_empty() {
+                return Err(section.invalid("replace", "an empty text cannot be replaced"));
+            }
+            self.replace.retain(|(known, _)| known != from);
+            self.replace.push((from.to_owned(), to.to_owned()));
+        }
+        // Where several begin at one place, the longest is found first.
+        self.replace.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         Ok(())
     }
 

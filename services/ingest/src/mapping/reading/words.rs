@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::super::clean::{Clean, without_controls};
 use super::{Reading, Scalar};
 
 impl Reading {
@@ -12,7 +13,14 @@ impl Reading {
         self.unknown.iter().any(|marker| same(marker, raw))
     }
 
-    fn is_unknown_text(&self, text: &str) -> bool {
+    /// Returns true if a part of a text is one of the markers that are numbers.
+    pub(super) fn is_unknown_number(&self, text: &str) -> bool {
+        let mut numbers = self.unknown.iter().filter_map(number_of);
+        numbers.any(|marker| text.trim().parse() == Ok(marker))
+    }
+
+    /// Returns true if a text is empty or one of the markers for unknown.
+    pub(in crate::mapping) fn is_unknown_text(&self, text: &str) -> bool {
         let mut markers = self.unknown.iter();
         text.is_empty() || markers.any(|marker| marker.as_str() == Some(text))
     }
@@ -22,11 +30,50 @@ impl Reading {
         !self.words.is_empty() || self.otherwise.is_some()
     }
 
-    /// Cleans and translates a text; `None` if it is unknown.
-    pub(super) fn cleaned<'v>(&self, text: &'v str) -> Result<Option<Scalar<'v>>, String> {
-        let clean = match self.html.apply(text) {
+    /// Applies replacements and removes HTML.
+    pub(in crate::mapping) fn plain<'v>(&self, text: &'v str) -> Cow<'v, str> {
+        match self.replaced(text) {
+            Cow::Borrowed(text) => self.html.apply(text),
+            Cow::Owned(text) => Cow::Owned(self.html.apply(&text).into_owned()),
+        }
+    }
+
+    /// Replaces every occurrence of the texts of `replace`; where several begin, the longest.
+    fn replaced<'v>(&self, text: &'v str) -> Cow<'v, str> {
+        let mut replacements = self.replace.iter();
+        if !replacements.any(|(from, _)| text.contains(from.as_str())) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let found = self.replace.iter().find(|(from, _)| rest.starts_with(from.as_str()));
+            let length = if let Some((from, to)) = found {
+                out.push_str(to);
+                from.len()
+            } else {
+                out.push(letter);
+                letter.len_utf8()
+            };
+            rest = &rest[length..];
+        }
+        Cow::Owned(out)
+    }
+
+    /// The translation of a whole text that is still to be cut, if it has one.
+    pub(in crate::mapping) fn translation(&self, text: &str) -> Option<&str> {
+        self.words.get(text).map(String::as_str)
+    }
+
+    /// Cleans and translates a text without HTML; `None` if it is unknown.
+    pub(super) fn cleaned<'v>(&self, text: Cow<'v, str>) -> Result<Option<Scalar<'v>>, String> {
+        let clean = match text {
             Cow::Borrowed(text) => self.clean.apply(text),
             Cow::Owned(text) => Cow::Owned(self.clean.apply(&text).into_owned()),
+        };
+        let clean = match self.clean {
+            Clean::Keep => clean,
+            _ => without_controls(clean),
         };
         if clean.contains('\0') {
             return Err("contains a NUL character".to_owned());
@@ -54,7 +101,7 @@ impl Reading {
 
 /// Returns true if a marker of the mapping equals this value: text exactly, numbers by value, even
 /// if the feed writes them as text.
-fn same(marker: &toml::Value, raw: &Value) -> bool {
+pub(crate) fn same(marker: &toml::Value, raw: &Value) -> bool {
     match (marker, raw) {
         (toml::Value::String(marker), Value::String(text)) => marker == text,
         (toml::Value::Boolean(marker), Value::Bool(value)) => marker == value,

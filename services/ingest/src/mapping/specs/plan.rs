@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::path::Path;
+use super::super::path::{Path, PathStep};
 use super::super::reading::Reading;
-use super::Specs;
+use super::glob::Glob;
+use super::{Named, RowKind, Specs};
 use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
 
@@ -36,17 +37,18 @@ impl PathPlan {
 }
 
 impl Specs {
-    /// Determines the plan for a path, in the form that [`Path`] writes.
-    pub(super) fn plan(&self, category: &str, path: &str) -> Arc<PathPlan> {
+    /// Determines the plan for a path of rows of a kind, in the form that [`Path`] writes. The
+    /// settings that it depends on are thereby used.
+    pub(super) fn plan(&self, kind: &RowKind<'_>, path: &str) -> Arc<PathPlan> {
         let parsed = Path::parse(path).expect("paths are written the way they are read");
         let steps = parsed.steps();
-        let rules = self
-            .rules
-            .iter()
-            .filter(|rule| rule.applies_to(category, steps));
-        let (second, first): (Vec<&Rule>, Vec<&Rule>) = rules.partition(|rule| rule.also);
-        let excluded = self.exclude.iter().any(|glob| glob.covers(steps));
-        if excluded || first.iter().any(|rule| rule.skip) {
+        let rules: Vec<&Rule> = self
+            .rules_of(kind)
+            .filter(|rule| rule.may_apply_to(kind.category, steps))
+            .collect();
+        rules.iter().for_each(|rule| rule.mark(steps));
+        let (second, first): (Vec<&Rule>, Vec<&Rule>) = rules.into_iter().partition(|rule| rule.also);
+        if self.excludes(steps) || first.iter().any(|rule| rule.skip) {
             return Arc::new(PathPlan::SKIP);
         }
         let mut options = RuleOptions::default();
@@ -55,52 +57,67 @@ impl Specs {
         }
         let (list, count_key) = (options.list, options.count_key.clone());
         let mut readings = Vec::new();
-        if !first.is_empty() || self.is_mapped(category, &parsed) {
-            readings.push(self.reading(category, &parsed, options, &first));
+        if !first.is_empty() || self.is_mapped(kind, &parsed) {
+            readings.push(self.reading(kind.category, &parsed, options, &first));
         }
         readings.extend(second.iter().map(|rule| {
             self.reading(
-                category,
+                kind.category,
                 &parsed,
                 rule.options.clone(),
                 std::slice::from_ref(rule),
             )
         }));
         Arc::new(PathPlan {
-            skip: readings.is_empty() && !self.has_mapped_descendants(category, &parsed),
+            skip: readings.is_empty() && !self.has_mapped_descendants(kind, &parsed),
             readings,
             list: list.unwrap_or(List::Each),
             count_key,
         })
     }
 
+    /// The rules whose conditions hold.
+    fn rules_of<'s>(&'s self, kind: &'s RowKind<'_>) -> impl Iterator<Item = &'s Rule> {
+        let rules = self.rules.iter().zip(&kind.holding);
+        rules.filter_map(|(rule, holds)| holds.then_some(rule))
+    }
+
+    /// Returns true if a path is excluded.
+    fn excludes(&self, steps: &[PathStep]) -> bool {
+        let mut covering = self.exclude.iter().filter(|glob| glob.covers(steps)).peekable();
+        let excluded = covering.peek().is_some();
+        covering.for_each(Glob::mark);
+        excluded
+    }
+
     /// Returns true if a path is read without a rule.
-    fn is_mapped(&self, category: &str, path: &Path) -> bool {
+    fn is_mapped(&self, kind: &RowKind<'_>, path: &Path) -> bool {
         let text = path.to_string();
-        let included = self.include.iter().any(|glob| glob.covers(path.steps()));
+        let mut including = self.include.iter().filter(|glob| glob.covers(path.steps())).peekable();
+        let included = including.peek().is_some();
+        including.for_each(Glob::mark);
         let automatic = self.auto && self.include.is_empty();
         automatic
             || included
-            || self.renamed(category, &text).is_some()
+            || self.renamed(kind.category, &text).is_some()
             || self.units.contains_key(&text)
     }
 
     /// Returns true if something below the path may be read.
-    fn has_mapped_descendants(&self, category: &str, path: &Path) -> bool {
+    fn has_mapped_descendants(&self, kind: &RowKind<'_>, path: &Path) -> bool {
         let text = path.to_string();
         let below = |named: &String| named.len() > text.len() && named.starts_with(&text);
-        let in_category = self.rename_in.get(category);
+        let in_category = self.rename_in.get(kind.category);
         self.include.iter().any(|glob| glob.is_below(path.steps()))
             || self
-                .rules
-                .iter()
-                .any(|rule| rule.may_apply_below(category, path.steps()))
+                .rules_of(kind)
+                .any(|rule| rule.may_apply_below(kind.category, path.steps()))
             || self.rename.keys().any(below)
             || self.units.keys().any(below)
             || in_category.is_some_and(|renames| renames.keys().any(below))
     }
 
-    fn renamed(&self, category: &str, path: &str) -> Option<&String> {
+    fn renamed(&self, category: &str, path: &str) -> Option<&Named> {
         let in_category = self
             .rename_in
             .get(category)
@@ -121,14 +138,15 @@ impl Specs {
             .unit_file
             .get(category)
             .and_then(|units| units.get(&text));
-        let unit = in_file.or_else(|| self.units.get(&text)).cloned();
+        let unit = in_file.or_else(|| self.units.get(&text)).map(Named::take);
         let unit = unit
             .or(derived.unit)
             .and_then(|unit| Some(self.table.find(&unit)?.id.clone()));
         options.unit = options.unit.or(unit);
-        let renamed = self.renamed(category, &text).cloned();
+        let renamed = self.renamed(category, &text).map(Named::take);
         let key = options.key.take().or(renamed).map_or(derived.key, Ok);
         SpecReading {
+            by: rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(", "),
             key,
             options,
             reading: applied(rules, &self.reading),

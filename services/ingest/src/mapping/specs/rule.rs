@@ -4,7 +4,8 @@ use vitrine_model::spec::ValueType;
 use vitrine_model::unit::UnitTable;
 
 use super::super::error::MappingError;
-use super::super::path::{Path, PathStep};
+use super::super::condition::Condition;
+use super::super::path::{Path, PathStep, Row};
 use super::super::pattern::Pattern;
 use super::super::reading::Reading;
 use super::super::section::Section;
@@ -17,12 +18,15 @@ use super::{key, unit_id};
 pub(super) struct Rule {
     paths: Vec<Glob>,
     categories: Vec<String>,
+    condition: Option<Condition>,
     /// Whether this is an additional reading of the value.
     pub(super) also: bool,
     /// Whether the value is skipped.
     pub(super) skip: bool,
     /// The options of the rule.
     pub(super) options: RuleOptions,
+    /// Its name in messages: `product.specs.rules[2]`.
+    pub(super) name: String,
     settings: toml::Table,
 }
 
@@ -34,6 +38,8 @@ pub(super) struct RuleOptions {
     pub(super) value_type: Option<ValueType>,
     pub(super) split: Vec<Pattern>,
     pub(super) cut_at: Option<String>,
+    /// What separates several values in a part of `split`.
+    pub(super) then_cut_at: Option<String>,
     pub(super) template: Option<Template>,
     pub(super) list: Option<List>,
     pub(super) separator: Option<String>,
@@ -95,7 +101,7 @@ impl Rule {
         reading: &Reading,
         table: &UnitTable,
     ) -> Result<Self, MappingError> {
-        let paths = Glob::read(section, "path")?;
+        let paths = Glob::read(section, "path", &reading.uses)?;
         if paths.is_empty() {
             return Err(section.invalid(
                 "path",
@@ -108,15 +114,28 @@ impl Rule {
         Ok(Self {
             paths,
             categories: categories.into_iter().map(str::to_owned).collect(),
+            condition: Condition::read(section, reading)?,
             also: section.flag("also", false)?,
             skip: section.flag("skip", false)?,
             options,
+            name: section.path().to_owned(),
             settings: value.as_table().cloned().unwrap_or_default(),
         })
     }
 
-    /// Returns true if the rule applies to this path in this category.
-    pub(super) fn applies_to(&self, category: &str, path: &[PathStep]) -> bool {
+    /// Returns true if the rule's condition holds for a row.
+    pub(super) fn holds_for(&self, row: Row<'_>) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.holds(row))
+    }
+
+    /// Records that rows have the path, to which the rule applies.
+    pub(super) fn mark(&self, path: &[PathStep]) {
+        let matching = self.paths.iter().filter(|glob| glob.matches_path(path));
+        matching.for_each(Glob::mark);
+    }
+
+    /// Returns true if the rule applies to this path in this category, where its condition holds.
+    pub(super) fn may_apply_to(&self, category: &str, path: &[PathStep]) -> bool {
         self.is_in(category) && self.paths.iter().any(|glob| glob.matches_path(path))
     }
 
@@ -145,7 +164,8 @@ impl RuleOptions {
             unit: unit(section, table)?,
             value_type: section.choice("type", &types)?,
             split: split(section)?,
-            cut_at: owned("cut_at")?,
+            cut_at: owned("cut_at")?.filter(|text| !text.is_empty()),
+            then_cut_at: owned("then_cut_at")?.filter(|text| !text.is_empty()),
             template: template(section)?,
             list: section.choice("list", &LISTS)?,
             separator: owned("separator")?,
@@ -164,6 +184,7 @@ impl RuleOptions {
             self.split.clone_from(&later.split);
         }
         replace(&mut self.cut_at, later.cut_at.as_ref());
+        replace(&mut self.then_cut_at, later.then_cut_at.as_ref());
         replace(&mut self.template, later.template.as_ref());
         replace(&mut self.list, later.list.as_ref());
         replace(&mut self.separator, later.separator.as_ref());
@@ -227,12 +248,25 @@ fn split(section: &Section<'_>) -> Result<Vec<Pattern>, MappingError> {
     let mut patterns = Vec::new();
     for text in section.texts("split")? {
         let pattern = Pattern::parse(text).map_err(invalid)?;
-        for name in pattern.names() {
-            key::checked(name).map_err(invalid)?;
-        }
+        check_names(&pattern).map_err(|reason| invalid(format!("{text:?}: {reason}")))?;
         patterns.push(pattern);
     }
     Ok(patterns)
+}
+
+/// The placeholders for the parts of one spec, besides `{.}` for its value.
+pub(super) const SPEC_PARTS: [&str; 3] = [".key", ".unit", ".qualifier"];
+
+/// Checks the names of a pattern: spec keys, or the parts of one spec.
+fn check_names(pattern: &Pattern) -> Result<(), String> {
+    let is_part = |name: &&str| SPEC_PARTS.contains(name);
+    if pattern.names().any(|name| is_part(&name)) && !pattern.names().any(|name| name == ".") {
+        return Err("{.key}, {.unit} and {.qualifier} need {.}, the value".to_owned());
+    }
+    pattern
+        .names()
+        .filter(|name| *name != "." && !is_part(name))
+        .try_for_each(key::checked)
 }
 
 fn template(section: &Section<'_>) -> Result<Option<Template>, MappingError> {

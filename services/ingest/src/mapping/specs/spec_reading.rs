@@ -1,5 +1,6 @@
 //! Mapping a value of a row to specs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -7,14 +8,18 @@ use vitrine_model::spec::{Spec, SpecValue, ValueType, check, check_qualifier};
 use vitrine_model::unit::UnitTable;
 
 use super::super::number::shortened;
-use super::super::reading::{OnBad, Reading, Scalar};
+use super::super::path::Row;
+use super::super::pattern::matching;
+use super::super::pieces::pieces;
+use super::super::reading::{Given, OnBad, Reading, Scalar};
 use super::key;
-use super::pieces::pieces;
-use super::rule::RuleOptions;
+use super::rule::{RuleOptions, SPEC_PARTS};
 
 /// How a value is mapped to specs.
 #[derive(Clone, Debug)]
 pub(super) struct SpecReading {
+    /// The names of the rules that say so.
+    pub(super) by: String,
     /// The key, or the reason why there is none.
     pub(super) key: Result<String, String>,
     /// The options of the rules.
@@ -25,10 +30,31 @@ pub(super) struct SpecReading {
     pub(super) table: Arc<UnitTable>,
 }
 
-/// The maximum length of texts that are split by patterns.
-const MAX_SPLIT_BYTES: usize = 512;
+/// What a value is mapped to: specs, and what is wrong with the parts of it that are none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Mapped {
+    pub(super) specs: Vec<Spec>,
+    pub(super) bad: Vec<String>,
+}
 
 type Read = Result<Vec<Spec>, String>;
+
+impl From<Read> for Mapped {
+    fn from(read: Read) -> Self {
+        let mut mapped = Self::default();
+        mapped.add(read);
+        mapped
+    }
+}
+
+impl Mapped {
+    fn add(&mut self, read: Read) {
+        match read {
+            Ok(specs) => self.specs.extend(specs),
+            Err(reason) => self.bad.push(reason),
+        }
+    }
+}
 
 impl SpecReading {
     /// Returns true if whole objects are read.
@@ -43,108 +69,130 @@ impl SpecReading {
             .map_or(OnBad::RejectLine, |reading| reading.on_bad)
     }
 
-    /// Maps a value to specs; empty if it is unknown.
-    ///
-    /// # Errors
-    /// What is wrong with the value.
-    pub(super) fn specs(&self, raw: &Value) -> Read {
+    /// Maps a value to specs; none if it is unknown. `row` is the row that it is in.
+    pub(super) fn specs(&self, raw: &Value, row: Row<'_>) -> Mapped {
+        let mapped = self.try_specs(raw, row);
+        mapped.unwrap_or_else(|reason| Err(reason).into())
+    }
+
+    fn try_specs(&self, raw: &Value, row: Row<'_>) -> Result<Mapped, String> {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
         if let Some(template) = &self.options.template {
-            let text = template.fill(raw, reading)?;
-            return text.map_or(Ok(Vec::new()), |text| {
-                self.cut(&Value::String(text), reading)
-            });
+            let text = template.fill(row.at(raw), reading)?;
+            let filled = text.map(|text| self.cut(Given::Plain(&text), reading));
+            return Ok(filled.unwrap_or_default());
         }
         if self.options.parts.value.is_some() && raw.is_object() {
-            return self.object(raw, reading);
+            return Ok(self.object(row.at(raw), reading).into());
         }
-        self.cut(raw, reading)
+        Ok(self.cut(Given::Raw(raw), reading))
     }
 
     /// Maps all items of a list to one text.
-    ///
-    /// # Errors
-    /// What is wrong with an item.
-    pub(super) fn joined(&self, items: &[Value]) -> Read {
+    pub(super) fn joined(&self, items: &[Value], row: Row<'_>) -> Mapped {
+        let joined = self.try_joined(items, row);
+        joined.unwrap_or_else(|reason| Err(reason).into())
+    }
+
+    fn try_joined(&self, items: &[Value], row: Row<'_>) -> Result<Mapped, String> {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
         let mut texts = Vec::new();
         for item in items {
             match &self.options.template {
-                Some(template) => texts.extend(template.fill(item, reading)?),
-                None => texts.extend(reading.text(item)?.map(std::borrow::Cow::into_owned)),
+                Some(template) => texts.extend(template.fill(row.at(item), reading)?),
+                None => texts.extend(reading.text(item)?.map(Cow::into_owned)),
             }
         }
         let separator = self.options.separator.as_deref().unwrap_or(", ");
-        self.cut(&Value::String(texts.join(separator)), reading)
+        Ok(self.cut(Given::Plain(&texts.join(separator)), reading))
     }
 
     /// Maps a list to the number of its items.
-    ///
-    /// # Errors
-    /// If no key can be derived from the path.
     #[expect(
         clippy::cast_precision_loss,
         reason = "lists have fewer than 2^53 items"
     )]
-    pub(super) fn count(&self, items: &[Value]) -> Read {
-        Ok(vec![self.spec(
-            self.key.clone()?,
-            SpecValue::Number(items.len() as f64),
-        )])
+    pub(super) fn count(&self, items: &[Value]) -> Mapped {
+        let number = SpecValue::Number(items.len() as f64);
+        let key = self.key.clone();
+        key.map(|key| vec![self.spec(key, number)]).into()
     }
 
-    /// Maps a text that may contain several values.
-    fn cut(&self, raw: &Value, reading: &Reading) -> Read {
-        let (Some(separator), Value::String(text)) = (&self.options.cut_at, raw) else {
-            return self.whole(raw, reading);
+    /// Maps a text that may contain several values. One that is bad leaves the others as they are.
+    fn cut(&self, given: Given<'_>, reading: &Reading) -> Mapped {
+        let Some(separator) = &self.options.cut_at else {
+            return self.whole(given, reading).into();
         };
-        let mut specs = Vec::new();
-        for piece in pieces(text, separator) {
-            specs.extend(self.whole(&Value::String(piece.to_owned()), reading)?);
+        let plain = match given {
+            Given::Plain(text) => Cow::Borrowed(text),
+            Given::Raw(Value::String(text)) => match reading.translation(text) {
+                Some(translation) => Cow::Borrowed(translation),
+                None => reading.plain(text),
+            },
+            Given::Raw(_) => return self.whole(given, reading).into(),
+        };
+        let mut mapped = Mapped::default();
+        if reading.is_unknown_text(&plain) {
+            return mapped;
         }
-        Ok(specs)
+        for piece in pieces(&plain, separator) {
+            mapped.add(self.whole(Given::Plain(piece), reading));
+        }
+        mapped
     }
 
-    fn whole(&self, raw: &Value, reading: &Reading) -> Read {
+    fn whole(&self, given: Given<'_>, reading: &Reading) -> Read {
         if !self.options.split.is_empty() {
-            return self.split(raw, reading);
+            return self.split(given, reading);
         }
-        let Some(value) = self.value(raw, self.options.unit.as_deref(), reading)? else {
+        let Some(value) = self.value(given, self.options.unit.as_deref(), reading)? else {
             return Ok(Vec::new());
         };
         Ok(vec![self.spec(self.key.clone()?, value)])
     }
 
     /// Maps a composite text to one spec for each of its parts.
-    fn split(&self, raw: &Value, reading: &Reading) -> Read {
-        let Some(text) = reading.text(raw)? else {
+    fn split(&self, given: Given<'_>, reading: &Reading) -> Read {
+        let Some(text) = reading.text(given)? else {
             return Ok(Vec::new());
         };
-        let mut patterns = self
-            .options
-            .split
-            .iter()
-            .filter(|_| text.len() <= MAX_SPLIT_BYTES);
-        let matching = patterns.find_map(|pattern| Some((pattern, pattern.split(&text)?)));
-        let Some((pattern, parts)) = matching else {
-            return Err(format!(
-                "{:?} does not match the pattern of the mapping",
-                shortened(&text)
-            ));
-        };
+        let (pattern, parts) = matching(&self.options.split, &text)?;
+        let parts: Vec<(&str, &str)> = pattern.names().zip(parts).collect();
+        let of_spec = OfSpec::read(&parts, self, reading)?;
         let mut specs = Vec::new();
-        for (name, part) in pattern.names().zip(parts) {
-            let part = Value::String(part.to_owned());
-            let value = self.value(&part, self.options.unit.as_deref(), reading);
-            let value =
-                value.map_err(|reason| format!("{:?}: {name} {reason}", shortened(&text)))?;
-            specs.extend(value.map(|value| self.spec(name.to_owned(), value)));
+        for (name, part) in parts.iter().filter(|(name, _)| !SPEC_PARTS.contains(name)) {
+            let own = *name == ".";
+            let unit = if own { of_spec.unit } else { None };
+            let unit = unit.or(self.options.unit.as_deref());
+            for piece in self.part_pieces(part) {
+                let value = self.value(Given::Plain(piece), unit, reading);
+                let named = |reason| match own {
+                    true => format!("{:?}: {reason}", shortened(&text)),
+                    false => format!("{:?}: {name} {reason}", shortened(&text)),
+                };
+                let Some(value) = value.map_err(named)? else {
+                    continue;
+                };
+                specs.push(if own {
+                    of_spec.spec(self, value)?
+                } else {
+                    self.spec((*name).to_owned(), value)
+                });
+            }
         }
         Ok(specs)
     }
 
+    /// The values in a part of a split text.
+    fn part_pieces<'t>(&self, part: &'t str) -> Vec<&'t str> {
+        match &self.options.then_cut_at {
+            Some(separator) => pieces(part, separator),
+            None => vec![part],
+        }
+    }
+
     /// Maps an object that contains the parts of a spec.
-    fn object(&self, object: &Value, reading: &Reading) -> Read {
+    fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
         let parts = &self.options.parts;
         let text = |path: &Option<super::super::path::Path>| {
             let raw = path.as_ref().and_then(|path| path.first(object));
@@ -162,7 +210,7 @@ impl SpecReading {
             None => self.options.unit.as_deref(),
         };
         let raw = parts.value.as_ref().and_then(|path| path.first(object));
-        let value = raw.map_or(Ok(None), |raw| self.value(raw, unit, reading))?;
+        let value = raw.map_or(Ok(None), |raw| self.value(raw.into(), unit, reading))?;
         let key = match text(&parts.key)? {
             Some(words) => key::key_of_words(&words)?,
             None => self.key.clone()?,
@@ -188,20 +236,20 @@ impl SpecReading {
 
     fn value(
         &self,
-        raw: &Value,
+        given: Given<'_>,
         unit: Option<&str>,
         reading: &Reading,
     ) -> Result<Option<SpecValue>, String> {
-        let Some(scalar) = reading.scalar(raw)? else {
+        let Some(scalar) = reading.scalar(given)? else {
             return Ok(None);
         };
         let value = match self.value_type(&scalar, unit) {
-            ValueType::Text => SpecValue::Text(reading.text(raw)?.unwrap_or_default().into_owned()),
+            ValueType::Text => SpecValue::Text(reading.text(given)?.unwrap_or_default().into_owned()),
             ValueType::Number => SpecValue::Number(reading.number(&scalar)?),
             ValueType::Quantity => self.quantity(&scalar, unit, reading)?,
             ValueType::Boolean => SpecValue::Boolean(reading.boolean(&scalar)?),
             ValueType::Date => {
-                let text = reading.text(raw)?.unwrap_or_default();
+                let text = reading.text(given)?.unwrap_or_default();
                 SpecValue::Date(reading.date(&text)?)
             }
         };
@@ -225,4 +273,42 @@ impl SpecReading {
         check(&spec, &self.table).map_err(|error| error.to_string())?;
         Ok(spec.value)
     }
+}
+
+/// The parts of a text that belong to one spec, besides its value.
+struct OfSpec<'t> {
+    key: Option<String>,
+    unit: Option<&'t str>,
+    qualifier: Option<String>,
+}
+
+impl<'t> OfSpec<'t> {
+    fn read(
+        parts: &[(&str, &str)],
+        of: &'t SpecReading,
+        reading: &Reading,
+    ) -> Result<Self, String> {
+        let text = |name: &str| {
+            let part = parts.iter().find(|(known, _)| *known == name);
+            part.map(|(_, part)| *part).filter(|part| !reading.is_unknown_text(part))
+        };
+        let unit = text(".unit").map(|unit| of.table.get(unit).map_err(|e| e.to_string()));
+        Ok(Self {
+            key: text(".key").map(key::key_of_words).transpose()?,
+            unit: unit.transpose()?.map(|unit| unit.id.as_str()),
+            qualifier: text(".qualifier").map(qualifier).transpose()?,
+        })
+    }
+
+    fn spec(&self, of: &SpecReading, value: SpecValue) -> Result<Spec, String> {
+        let key = self.key.clone().map_or_else(|| of.key.clone(), Ok)?;
+        let mut spec = of.spec(key, value);
+        spec.qualifier = self.qualifier.clone().or(spec.qualifier);
+        Ok(spec)
+    }
+}
+
+fn qualifier(text: &str) -> Result<String, String> {
+    check_qualifier(text).map_err(|error| error.to_string())?;
+    Ok(text.to_owned())
 }

@@ -7,23 +7,26 @@ use vitrine_model::spec::ValueType;
 use super::super::error::MappingError;
 use super::super::path::Path;
 use super::super::section::Section;
-use super::Specs;
+use super::super::uses::Uses;
+use super::{Named, Specs, named};
 
-type Units = HashMap<String, HashMap<String, String>>;
+type Units = HashMap<String, HashMap<String, Named>>;
 
 /// Reads the unit file of a section, if it has one.
 pub(super) fn read(
     section: &Section<'_>,
     read_table: &mut super::super::ReadTable<'_>,
+    uses: &Uses,
 ) -> Result<Units, MappingError> {
     let Some(name) = section.text("unit_file")? else {
         return Ok(Units::new());
     };
-    let text = read_table(name)?;
-    parse(&text).map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))
+    let text = String::from_utf8(read_table(name)?);
+    let text = text.map_err(|_| section.invalid("unit_file", format!("{name} is not UTF-8")))?;
+    parse(&text, &section.at("unit_file"), uses).map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))
 }
 
-fn parse(text: &str) -> Result<Units, String> {
+fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Units, String> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
@@ -36,7 +39,8 @@ fn parse(text: &str) -> Result<Units, String> {
         let row = row.map_err(|error| error.to_string())?;
         let path = Path::parse(&row[1]).map_err(|reason| format!("{:?}: {reason}", &row[1]))?;
         let of_category = units.entry(row[0].to_owned()).or_default();
-        of_category.insert(path.to_string(), row[2].to_owned());
+        let named = named(row[2].to_owned(), setting, path.to_string(), uses);
+        of_category.insert(path.to_string(), named);
     }
     Ok(units)
 }
@@ -45,6 +49,7 @@ fn parse(text: &str) -> Result<Units, String> {
 pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
     for (category, units) in &specs.unit_file {
         for (path, unit) in units {
+            let unit = &unit.to;
             if specs.table.find(unit).is_none() && !has_rule(specs, category, path) {
                 let reason = format!(
                     "there is no unit {unit:?} ({category}, {path}); a rule for the path can name \
@@ -62,7 +67,7 @@ fn has_rule(specs: &Specs, category: &str, path: &str) -> bool {
     let mut rules = specs
         .rules
         .iter()
-        .filter(|rule| rule.applies_to(category, steps.steps()));
+        .filter(|rule| rule.may_apply_to(category, steps.steps()));
     rules.any(|rule| {
         let typed = rule
             .options

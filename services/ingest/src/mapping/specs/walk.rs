@@ -6,25 +6,26 @@ use std::sync::Arc;
 use serde_json::Value;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
-use super::super::path::push_key;
+use super::super::path::{Row, push_key};
 use super::super::problems::Problems;
 use super::plan::PathPlan;
 use super::rule::List;
-use super::spec_reading::SpecReading;
-use super::{MAX_PLANS, PlanCache, Specs};
+use super::spec_reading::{Mapped, SpecReading};
+use super::{MAX_PLANS, PlanCache, RowKind, Specs};
 
-/// Collects the specs of a row of this category.
+/// Collects the specs of a row of this kind.
 pub(super) fn specs(
     specs: &Specs,
     plans: &mut PlanCache,
-    category: &str,
-    row: &Value,
+    kind: &RowKind<'_>,
+    row: Row<'_>,
     problems: &mut Problems,
 ) -> Vec<Spec> {
     let mut walk = Walk {
         specs,
-        category,
-        plans: plans.of(category),
+        kind,
+        row,
+        plans: plans.of(&kind.key()),
         path: String::new(),
         problems,
         collected: Vec::new(),
@@ -44,7 +45,8 @@ pub(super) fn specs(
 
 struct Walk<'a> {
     specs: &'a Specs,
-    category: &'a str,
+    kind: &'a RowKind<'a>,
+    row: Row<'a>,
     plans: &'a mut HashMap<String, Arc<PathPlan>>,
     path: String,
     problems: &'a mut Problems,
@@ -82,9 +84,9 @@ impl Walk<'_> {
             self.count(key, items.len());
         }
         match plan.list {
-            List::Count => self.every_reading(plan, |reading| reading.count(items)),
+            List::Count => self.every_reading(plan, |reading, _| reading.count(items)),
             List::Join if items.is_empty() => {}
-            List::Join => self.every_reading(plan, |reading| reading.joined(items)),
+            List::Join => self.every_reading(plan, |reading, row| reading.joined(items, row)),
             List::First => items.iter().take(1).for_each(|item| self.item(item, plan)),
             List::Each => items.iter().for_each(|item| self.item(item, plan)),
         }
@@ -120,18 +122,19 @@ impl Walk<'_> {
     }
 
     fn read(&mut self, value: &Value, plan: &PathPlan) {
-        self.every_reading(plan, |reading| reading.specs(value));
+        self.every_reading(plan, |reading, row| reading.specs(value, row));
     }
 
     fn every_reading(
         &mut self,
         plan: &PathPlan,
-        read: impl Fn(&SpecReading) -> Result<Vec<Spec>, String>,
+        read: impl Fn(&SpecReading, Row<'_>) -> Mapped,
     ) {
         for reading in &plan.readings {
-            match read(reading) {
-                Ok(specs) => specs.into_iter().for_each(|spec| self.push(spec)),
-                Err(reason) => self.bad(reading, reason),
+            let mapped = read(reading, self.row);
+            mapped.specs.into_iter().for_each(|spec| self.push(spec));
+            for reason in mapped.bad {
+                self.bad(reading, reason);
             }
         }
     }
@@ -161,7 +164,7 @@ impl Walk<'_> {
         if let Some(plan) = self.plans.get(&self.path) {
             return Arc::clone(plan);
         }
-        let plan = self.specs.plan(self.category, &self.path);
+        let plan = self.specs.plan(self.kind, &self.path);
         if self.plans.len() < MAX_PLANS {
             self.plans.insert(self.path.clone(), Arc::clone(&plan));
         }

@@ -1,9 +1,9 @@
 //! Splitting a text with several values.
 
 /// Splits a text at a separator. A separator of n blanks matches n or more characters of white
-/// space.
-pub(super) fn pieces<'t>(text: &'t str, separator: &'t str) -> Vec<&'t str> {
-    if separator.trim().is_empty() && !separator.is_empty() {
+/// space; any other one, such as a line break, matches itself.
+pub(super) fn pieces<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
+    if !separator.is_empty() && separator.chars().all(|c| c == ' ') {
         return between_gaps(text.trim(), separator.chars().count());
     }
     let pieces = text.split(separator).map(str::trim);
@@ -41,6 +41,11 @@ mod tests {
             ["2 x HDMI", "1 x", "VGA"]
         );
         assert_eq!(pieces("60fps, 30fps,", ","), ["60fps", "30fps"]);
+        assert_eq!(
+            pieces("Stainless Steel\r\nNylon\n", "\n"),
+            ["Stainless Steel", "Nylon"]
+        );
+        assert_eq!(pieces("a b\tc\n", "\t"), ["a b", "c"]);
         assert_eq!(pieces("one", "  "), ["one"]);
         assert!(pieces("  ", "  ").is_empty());
     }

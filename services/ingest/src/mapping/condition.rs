@@ -1,0 +1,135 @@
+//! Conditions: for which rows a part of the mapping holds.
+//!
+//! `{ type = "product", "offer.price" = { known = true } }`: every path must have one of its values.
+
+use serde_json::Value;
+
+use super::error::MappingError;
+use super::path::{Path, Row};
+use super::reading::{Reading, same};
+use super::section::Section;
+
+/// A condition on rows: all of these must hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition(Vec<(Path, Test)>);
+
+#[derive(Clone, Debug)]
+enum Test {
+    /// A value is one of these.
+    Is(Vec<toml::Value>),
+    /// No value is one of these.
+    Not(Vec<toml::Value>),
+    /// There is a known value, or there is none.
+    Known(bool, Box<Reading>),
+}
+
+impl Condition {
+    /// Reads the setting `where` of a section.
+    pub(super) fn read(
+        section: &Section<'_>,
+        reading: &Reading,
+    ) -> Result<Option<Self>, MappingError> {
+        let entries = section.entries("where")?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let tests: Result<Vec<_>, MappingError> = entries
+            .into_iter()
+            .map(|(setting, path, value)| {
+                let parsed = Path::parse(path);
+                let parsed = parsed.map_err(|reason| MappingError::setting(&setting, reason))?;
+                Ok((parsed, test(setting, value, reading)?))
+            })
+            .collect();
+        Ok(Some(Self(tests?)))
+    }
+
+    /// Returns true if the condition holds for a row.
+    pub(crate) fn holds(&self, row: Row<'_>) -> bool {
+        self.0.iter().all(|(path, test)| {
+            let values = path.all(row);
+            match test {
+                Test::Is(wanted) => values.iter().any(|value| is_one_of(value, wanted)),
+                Test::Not(unwanted) => !values.iter().any(|value| is_one_of(value, unwanted)),
+                Test::Known(known, reading) => {
+                    let mut values = values.iter();
+                    values.any(|value| reading.is_known(value)) == *known
+                }
+            }
+        })
+    }
+}
+
+fn is_one_of(value: &Value, markers: &[toml::Value]) -> bool {
+    markers.iter().any(|marker| same(marker, value))
+}
+
+fn test(setting: String, value: &toml::Value, reading: &Reading) -> Result<Test, MappingError> {
+    match value {
+        toml::Value::Table(table) => {
+            let section = Section::new(setting, table);
+            let unwanted = section.values("not");
+            let known = section.value("known").map(toml::Value::as_bool);
+            let test = match (unwanted, known) {
+                ([], Some(Some(known))) => Test::Known(known, Box::new(reading.clone())),
+                ([_, ..], None) => Test::Not(unwanted.to_vec()),
+                _ => {
+                    return Err(MappingError::setting(
+                        section.path(),
+                        "must be a value, a list of values, { not = … } or { known = true }",
+                    ));
+                }
+            };
+            section.finish()?;
+            Ok(test)
+        }
+        toml::Value::Array(values) => Ok(Test::Is(values.clone())),
+        value => Ok(Test::Is(vec![value.clone()])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn holds(toml: &str, row: &Value) -> bool {
+        let table = toml.parse().unwrap();
+        let section = Section::new("test", &table);
+        let condition = Condition::read(&section, &Reading::default()).unwrap();
+        section.finish().unwrap();
+        condition.unwrap().holds(row.into())
+    }
+
+    #[test]
+    fn all_parts_of_a_condition_must_hold() {
+        let row = json!({"type": "product", "n": "3", "tags": ["a", "b"], "empty": " "});
+        for yes in [
+            "where = { type = \"product\" }",
+            "where = { type = [\"x\", \"product\"], n = 3 }",
+            "where = { tags = \"b\" }",
+            "where = { type = { not = [\"variant\"] } }",
+            "where = { n = { known = true }, empty = { known = false }, gone = { known = false } }",
+        ] {
+            assert!(holds(yes, &row), "{yes}");
+        }
+        for no in [
+            "where = { type = \"variant\" }",
+            "where = { type = \"product\", n = 4 }",
+            "where = { tags = { not = \"a\" } }",
+            "where = { empty = { known = true } }",
+        ] {
+            assert!(!holds(no, &row), "{no}");
+        }
+    }
+
+    #[test]
+    fn other_conditions_are_refused() {
+        for text in ["where = { a = { is = 1 } }", "where = { a = {} }", "where = { \"a.*\" = 1 }"] {
+            let table = text.parse().unwrap();
+            let section = Section::new("test", &table);
+            assert!(Condition::read(&section, &Reading::default()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which rows, and which items of lists in them, a part of the mapping makes products or reviews of.
+
+use serde_json::Value;
+use vitrine_model::import::Rejection;
+
+use super::condition::Condition;
+use super::error::MappingError;
+use super::path::{Path, Row};
+use super::problems::Problems;
+use super::product::ProductMapping;
+use super::reading::Reading;
+use super::review::ReviewMapping;
+use super::section::Section;
+
+/// The rows and items that become products or reviews.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    setting: String,
+    each: Option<Path>,
+    condition: Option<Condition>,
+    repeated: Repeated,
+    derived: Option<bool>,
+}
+
+/// Which of several records of one id in a file is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Repeated {
+    /// The last one: later records replace earlier ones.
+    #[default]
+    Last,
+    /// The first one: later records are rejected.
+    First,
+}
+
+/// A row or item that became a draft, or none for the reasons in `problems`.
+#[derive(Debug)]
+pub(crate) struct Mapped<D> {
+    /// The draft.
+    pub(crate) draft: Option<D>,
+    /// What is wrong with it.
+    pub(crate) problems: Problems,
+    /// Which of several of the same id is kept.
+    pub(crate) repeated: Repeated,
+}
+
+/// Maps a row or item to a draft.
+type MapRow<'a, D> = &'a mut dyn FnMut(Row<'_>, &mut Problems) -> Option<D>;
+
+impl Records {
+    /// Reads the settings of a `[product]`.
+    pub(super) fn of_products(
+        section: &Section<'_>,
+        reading: &Reading,
+    ) -> Result<Self, MappingError> {
+        let derived = match section.value("derived") {
+            None => None,
+            Some(_) => Some(section.flag("derived", true)?),
+        };
+        Ok(Self {
+            derived,
+            ..Self::of_reviews(section, reading)?
+        })
+    }
+
+    /// Reads the settings of a `[review]`.
+    pub(super) fn of_reviews(
+        section: &Section<'_>,
+        reading: &Reading,
+    ) -> Result<Self, MappingError> {
+        let words = [("last", Repeated::Last), ("first", Repeated::First)];
+        let each = section.text("each")?.map(Path::parse).transpose();
+        Ok(Self {
+            setting: section.path().to_owned(),
+            each: each.map_err(|reason| section.invalid("each", reason))?,
+            condition: Condition::read(section, reading)?,
+            repeated: section.choice("repeated_id", &words)?.unwrap_or_default(),
+            derived: None,
+        })
+    }
+
+    /// Returns true if every row is one record.
+    pub(super) fn is_plain(&self) -> bool {
+        self.each.is_none() && self.condition.is_none()
+    }
+
+    /// Maps the records of a row.
+    pub(super) fn of<D>(&self, row: Row<'_>, map: MapRow<'_, D>, mapped: &mut Vec<Mapped<D>>) {
+        if self.condition.as_ref().is_some_and(|condition| !condition.holds(row)) {
+            return;
+        }
+        let Some(each) = &self.each else {
+            mapped.push(self.one(row, map));
+            return;
+        };
+        for (at, item) in each.all(row).into_iter().enumerate() {
+            let number = Value::from(at + 1);
+            let mut record = self.one(row.item(item, &number), map);
+            let place = |rejection: &mut Rejection| {
+                rejection.field = format!("{each}[{at}].{}", rejection.field);
+            };
+            record.problems.fatal.iter_mut().for_each(place);
+            record.problems.dropped.iter_mut().for_each(place);
+            mapped.push(record);
+        }
+    }
+
+    fn one<D>(&self, row: Row<'_>, map: MapRow<'_, D>) -> Mapped<D> {
+        let mut problems = Problems::default();
+        let draft = map(row, &mut problems);
+        Mapped {
+            draft: draft.filter(|_| problems.fatal.is_empty()),
+            problems,
+            repeated: self.repeated,
+        }
+    }
+}
+
+/// Whether products are derived from reviews: with one `[product]` and one `[review]`, unless one
+/// of them is for some rows only.
+pub(super) fn derived(
+    products: &[(Records, ProductMapping)],
+    reviews: &[(Records, ReviewMapping)],
+) -> Result<bool, MappingError> {
+    let [(product, _)] = products else {
+        let set = products.iter().find(|(product, _)| product.derived.is_some());
+        return match set {
+            None => Ok(false),
+            Some((product, _)) => Err(product.invalid("needs exactly one [product] and one [review]")),
+        };
+    };
+    let [(review, _)] = reviews else {
+        return match product.derived {
+            Some(true) => Err(product.invalid("needs exactly one [product] and one [review]")),
+            _ => Ok(false),
+        };
+    };
+    match product.derived {
+        Some(true) if !product.is_plain() || review.each.is_some() => {
+            Err(product.invalid("excludes each, and where in [product]: the rows are reviews"))
+        }
+        Some(derived) => Ok(derived),
+        None => Ok(product.is_plain() && review.is_plain()),
+    }
+}
+
+impl Records {
+    fn invalid(&self, reason: &str) -> MappingError {
+        MappingError::setting(format!("{}.derived", self.setting), reason)
+    }
+}

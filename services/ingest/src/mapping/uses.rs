@@ -1,0 +1,139 @@
+//! Which paths of a mapping lead to values, so that a report can name those that never did.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::path::Path;
+
+/// The paths that a mapping names, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Uses(Arc<Mutex<Vec<Arc<Use>>>>);
+
+/// A path that a setting names, and whether rows have it.
+#[derive(Debug)]
+pub(crate) struct Use {
+    setting: String,
+    path: String,
+    asked: AtomicBool,
+    found: AtomicBool,
+}
+
+/// A path of a mapping that no row has.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Unmatched {
+    /// The setting: `product.brand`.
+    pub setting: String,
+    /// The path: `maker`.
+    pub path: String,
+    /// A path that rows do have, and that may be meant.
+    pub similar: Option<String>,
+}
+
+impl Uses {
+    /// Adds a path of a setting.
+    pub(crate) fn add(&self, setting: impl Into<String>, path: impl Into<String>) -> Arc<Use> {
+        let added = Arc::new(Use {
+            setting: setting.into(),
+            path: path.into(),
+            asked: AtomicBool::new(false),
+            found: AtomicBool::new(false),
+        });
+        self.all().push(Arc::clone(&added));
+        added
+    }
+
+    /// Adds a path of a setting that every row is asked for.
+    pub(crate) fn add_asked(&self, setting: impl Into<String>, path: &Path) -> Arc<Use> {
+        let added = self.add(setting, path.to_string());
+        added.asked.store(true, Ordering::Relaxed);
+        added
+    }
+
+    /// Forgets what was found, before another feed is read.
+    pub(crate) fn reset(&self) {
+        for one in self.all().iter() {
+            one.found.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The paths that rows were asked for and that none had; `seen` are paths that rows had.
+    pub(crate) fn unmatched<'s>(
+        &self,
+        seen: impl Iterator<Item = &'s str> + Clone,
+    ) -> Vec<Unmatched> {
+        let all = self.all();
+        let missed = all.iter().filter(|one| {
+            one.asked.load(Ordering::Relaxed) && !one.found.load(Ordering::Relaxed)
+        });
+        let named = |one: &Arc<Use>| Unmatched {
+            setting: one.setting.clone(),
+            path: one.path.clone(),
+            similar: similar(&one.path, seen.clone()),
+        };
+        missed.map(named).collect()
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Use>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Use {
+    /// Records that a row was asked for the path, and whether it has it.
+    pub(crate) fn asked(&self, found: bool) {
+        self.asked.store(true, Ordering::Relaxed);
+        if found {
+            self.found.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The most similar of the paths that rows have, if one is similar enough to be meant.
+fn similar<'s>(path: &str, seen: impl Iterator<Item = &'s str>) -> Option<String> {
+    const MIN_SIMILARITY: f64 = 0.75;
+    let plain = |path: &str| path.replace("[]", "").to_lowercase();
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let wanted = plain(path);
+    let score = |other: &str| {
+        let other = plain(other);
+        let whole = strsim::normalized_damerau_levenshtein(&wanted, &other);
+        let end = last(&wanted) == last(&other);
+        whole.max(if end { MIN_SIMILARITY } else { 0.0 })
+    };
+    let scored = seen.map(|other| (score(other), other));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(score, _)| *score >= MIN_SIMILARITY)
+        .map(|(_, other)| other.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_no_row_has_are_named_with_a_similar_one() {
+        let uses = Uses::default();
+        let found = uses.add("product.name", "title");
+        let missed = uses.add("product.brand", "makr");
+        uses.add("product.sku", "never_asked");
+        found.asked(true);
+        found.asked(false);
+        missed.asked(false);
+        let unmatched = uses.unmatched(["title", "maker", "price"].into_iter());
+        let expected = Unmatched {
+            setting: "product.brand".to_owned(),
+            path: "makr".to_owned(),
+            similar: Some("maker".to_owned()),
+        };
+        assert_eq!(unmatched, [expected]);
+        uses.reset();
+        assert_eq!(uses.unmatched(std::iter::empty()).len(), 2);
+    }
+
+    #[test]
+    fn a_path_with_the_same_end_is_similar_whatever_is_around_it() {
+        let seen = ["offers[].price", "title"];
+        assert_eq!(similar("price", seen.into_iter()).as_deref(), Some("offers[].price"));
+        assert_eq!(similar("weight", seen.into_iter()), None);
+    }
+}
