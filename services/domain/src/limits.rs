@@ -40,14 +40,15 @@ pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
 
 /// Checks a stock-keeping unit or an external id.
 pub(crate) fn code(code: &str) -> Checked {
-    let fits = (1..=MAX_SKU_BYTES).contains(&code.len())
-        && !code.contains(char::is_control)
-        && !code.trim().is_empty();
+    if let Some((at, control)) = code.char_indices().find(|(_, c)| c.is_control()) {
+        let number = u32::from(control);
+        return Err(format!(
+            "holds the control character U+{number:04X} at byte {at}; none are possible"
+        ));
+    }
+    let fits = (1..=MAX_SKU_BYTES).contains(&code.len()) && !code.trim().is_empty();
     ensure(fits, || {
-        format!(
-            "{} bytes; 1 to {MAX_SKU_BYTES} without control characters are possible",
-            code.len()
-        )
+        format!("{} bytes; 1 to {MAX_SKU_BYTES} are possible", code.len())
     })
 }
 

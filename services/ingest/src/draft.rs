@@ -14,8 +14,8 @@ use crate::mapping::{
 
 mod repeats;
 
-pub use repeats::{RepeatedId, Repeats};
 use repeats::Ids;
+pub use repeats::{RepeatedId, Repeats};
 
 /// The maximum number of lines of a batch.
 pub const BATCH_LINES: usize = 1000;

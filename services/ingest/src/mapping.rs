@@ -152,7 +152,8 @@ impl Mapping {
     pub fn from_file(path: &Path) -> Result<Self, MappingError> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let text = String::from_utf8(read(path.to_owned())?);
-        let text = text.map_err(|_| MappingError::setting(path.display().to_string(), "is not UTF-8"))?;
+        let text =
+            text.map_err(|_| MappingError::setting(path.display().to_string(), "is not UTF-8"))?;
         Self::parse(&text, &mut |name| read(folder.join(name)))
     }
 
@@ -166,10 +167,7 @@ impl Mapping {
     }
 
     /// Reads a mapping that is already TOML.
-    fn of_table(
-        table: &toml::Table,
-        read_table: &mut ReadTable<'_>,
-    ) -> Result<Self, MappingError> {
+    fn of_table(table: &toml::Table, read_table: &mut ReadTable<'_>) -> Result<Self, MappingError> {
         let section = Section::new("", table);
         check_version(&section)?;
         let defaults = section.section("defaults")?;
@@ -259,9 +257,11 @@ impl Mapping {
     ) -> Vec<Mapped<ProductDraft>> {
         let mut mapped = Vec::new();
         for (at, (records, product)) in self.products.iter().enumerate() {
-            records.of(row, &mut |item, problems| {
-                product.draft(&self.system, cache.of(at), item, problems)
-            }, &mut mapped);
+            records.of(
+                row,
+                &mut |item, problems| product.draft(&self.system, cache.of(at), item, problems),
+                &mut mapped,
+            );
         }
         mapped
     }
@@ -270,9 +270,11 @@ impl Mapping {
     pub(crate) fn reviews(&self, row: Row<'_>) -> Vec<Mapped<ReviewDraft>> {
         let mut mapped = Vec::new();
         for (records, review) in &self.reviews {
-            records.of(row, &mut |item, problems| {
-                review.draft(&self.system, item, problems)
-            }, &mut mapped);
+            records.of(
+                row,
+                &mut |item, problems| review.draft(&self.system, item, problems),
+                &mut mapped,
+            );
         }
         mapped
     }
@@ -296,7 +298,10 @@ impl Mapping {
     }
 
     /// The paths that rows had, as far as specs were read.
-    pub(crate) fn seen<'c>(&self, cache: &'c MappingCache) -> impl Iterator<Item = &'c str> + Clone {
+    pub(crate) fn seen<'c>(
+        &self,
+        cache: &'c MappingCache,
+    ) -> impl Iterator<Item = &'c str> + Clone {
         cache.0.iter().flat_map(specs::PlanCache::paths)
     }
 }

@@ -104,7 +104,11 @@ impl Outcomes {
     /// The outcomes of the products and of the reviews of a line.
     fn of(&mut self, records: &Records) -> [Vec<LineOutcome>; 2] {
         let rejected = |rejected: &[Vec<Rejection>]| -> Vec<LineOutcome> {
-            rejected.iter().cloned().map(LineOutcome::Rejected).collect()
+            rejected
+                .iter()
+                .cloned()
+                .map(LineOutcome::Rejected)
+                .collect()
         };
         let mut products: Vec<_> = self.products.by_ref().take(records.products).collect();
         products.extend(rejected(&records.rejected_products));
@@ -188,7 +192,14 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
             self.products(products).await?
         };
         let reviews = self.reviews(std::mem::take(&mut batch.reviews)).await?;
-        self.count(&file, &batch, Outcomes { products: products.into_iter(), reviews: reviews.into_iter() })?;
+        self.count(
+            &file,
+            &batch,
+            Outcomes {
+                products: products.into_iter(),
+                reviews: reviews.into_iter(),
+            },
+        )?;
         if let Some(reason) = batch.broken {
             self.report.broken_files.insert(file.to_string(), reason);
         }
@@ -231,10 +242,7 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
 
     /// Stores reviews. If a review is rejected because its product was, the product's reasons are
     /// added.
-    async fn reviews(
-        &mut self,
-        drafts: Vec<ReviewDraft>,
-    ) -> Result<Vec<LineOutcome>, ImportError> {
+    async fn reviews(&mut self, drafts: Vec<ReviewDraft>) -> Result<Vec<LineOutcome>, ImportError> {
         if drafts.is_empty() {
             return Ok(Vec::new());
         }
@@ -283,7 +291,11 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         line: &Line,
         [products, reviews]: [Vec<LineOutcome>; 2],
     ) -> Result<(), ImportError> {
-        let of_line = if products.is_empty() { &reviews } else { &products };
+        let of_line = if products.is_empty() {
+            &reviews
+        } else {
+            &products
+        };
         let outcome = of_line.iter().min_by_key(|outcome| rank(outcome)).cloned();
         let outcome = outcome.unwrap_or(LineOutcome::Unchanged);
         self.report.count_records(&products, &reviews);

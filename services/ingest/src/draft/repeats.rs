@@ -157,7 +157,14 @@ mod tests {
         }
         let found = ids.take();
         assert_eq!((found.ids, found.repeated.len()), (many, MAX_REPEATED));
-        assert_eq!((found.repeated[0].lines.len(), found.repeated[0].count), (20, 32));
-        assert!(found.repeated[0].reason().ends_with("and 12 more; the first one is kept"));
+        assert_eq!(
+            (found.repeated[0].lines.len(), found.repeated[0].count),
+            (20, 32)
+        );
+        assert!(
+            found.repeated[0]
+                .reason()
+                .ends_with("and 12 more; the first one is kept")
+        );
     }
 }

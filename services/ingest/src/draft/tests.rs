@@ -111,3 +111,71 @@ fn a_product_is_derived_from_its_first_row() {
         matches!(&batch.lines[2].status, LineStatus::Rejected(reasons) if reasons[0].field == "name")
     );
 }
+
+/// The reasons of the rejected lines, with their numbers.
+fn rejected(batch: &Batch) -> Vec<(u64, String)> {
+    let rejected = batch.lines.iter().filter_map(|line| match &line.status {
+        LineStatus::Rejected(reasons) => Some((line.number, reasons[0].reason.clone())),
+        _ => None,
+    });
+    rejected.collect()
+}
+
+#[test]
+fn of_repeated_ids_the_last_or_the_first_line_is_kept() {
+    let rows = || vec![lamp(1), lamp(2), lamp(1)];
+    let last = mapping(PRODUCTS);
+    let mut drafter = Drafter::new(&last);
+    let batch = drafter.batch_of(&mut lines(rows())).unwrap();
+    assert_eq!((batch.products.len(), rejected(&batch).len()), (3, 0));
+    let repeats = drafter.end_of_file();
+    assert_eq!(repeats.repeated[0].lines, [1, 3]);
+    assert_eq!(drafter.end_of_file(), Repeats::default());
+
+    let first = mapping(&format!("{PRODUCTS}\nrepeated_id = \"first\""));
+    let batch = Drafter::new(&first).batch_of(&mut lines(rows())).unwrap();
+    assert_eq!(batch.products.len(), 2);
+    let reason = "repeats the id of line 1, which is kept".to_owned();
+    assert_eq!(rejected(&batch), [(3, reason)]);
+}
+
+#[test]
+fn paths_that_no_row_has_are_named_after_the_feed() {
+    let text = PRODUCTS.replace("\"name\"", "[\"title\", \"name\"]");
+    let settings = "brand = \"nmae\"\n[product.specs]\nrename = { starz = \"grade\", row = \"row\" }\n\
+                    rules = [{ path = [\"stars\", \"gone.*\"], key = \"stars\" }]\n";
+    let mapping = mapping(&format!("{text}{settings}"));
+    let mut drafter = Drafter::new(&mapping);
+    assert_eq!(
+        drafter.unmatched().len(),
+        4,
+        "before any row only specs are asked for"
+    );
+    drafter.batch_of(&mut lines(vec![lamp(1), lamp(2)]));
+    let unmatched: Vec<String> = drafter
+        .unmatched()
+        .into_iter()
+        .map(|one| format!("{}: {} ({:?})", one.setting, one.path, one.similar))
+        .collect();
+    assert_eq!(
+        unmatched,
+        [
+            "product.name: title (None)",
+            "product.brand: nmae (Some(\"name\"))",
+            "product.specs.rename: starz (Some(\"stars\"))",
+            "product.specs.rules[0]: gone.* (None)",
+        ]
+    );
+}
+
+#[test]
+fn rows_for_which_the_mapping_has_nothing_are_skipped() {
+    let mapping = mapping(&format!("{PRODUCTS}\nwhere = {{ stars = 5 }}"));
+    let rows = vec![
+        lamp(1),
+        Row::Object(json!({"id": 2, "name": "Lamp", "stars": 4})),
+    ];
+    let batch = Drafter::new(&mapping).batch_of(&mut lines(rows)).unwrap();
+    assert_eq!(batch.lines[1].status, LineStatus::Skipped);
+    assert_eq!(batch.products.len(), 1);
+}

@@ -29,7 +29,10 @@ impl<R: BufRead> JsonRows<R> {
         let outcome = self.lines.append(&mut self.buffer);
         let (bytes, row) = match outcome {
             Ok(Outcome::End) => return None,
-            Ok(Outcome::Line) => (self.buffer.len(), row(&self.buffer, self.columns.as_deref())),
+            Ok(Outcome::Line) => (
+                self.buffer.len(),
+                row(&self.buffer, self.columns.as_deref()),
+            ),
             Ok(Outcome::TooLong(bytes)) => {
                 let reason = too_long(bytes, self.lines.max_bytes());
                 (bytes, Row::Unreadable(reason))

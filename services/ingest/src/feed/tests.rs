@@ -113,7 +113,10 @@ fn the_mapping_may_name_the_columns() {
     };
     let read = |text: &str| -> Vec<Row> {
         let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(text.as_bytes().to_vec()));
-        rows(source, &form, 1000).unwrap().map(|line| line.row).collect()
+        rows(source, &form, 1000)
+            .unwrap()
+            .map(|line| line.row)
+            .collect()
     };
     let lists = read("[1, \"Lamp\"]\n[2]\n{\"id\": 3}\n");
     assert_eq!(lists[0], object(json!({"id": 1, "name": "Lamp"})));

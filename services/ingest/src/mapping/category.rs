@@ -120,9 +120,12 @@ impl Category {
     fn mapped_names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
         match &self.source {
             Source::Constant(names) => Some(names.clone()),
-            Source::Levels(levels) => {
-                Some(levels.iter().flat_map(|level| level.names(row, problems)).collect())
-            }
+            Source::Levels(levels) => Some(
+                levels
+                    .iter()
+                    .flat_map(|level| level.names(row, problems))
+                    .collect(),
+            ),
             Source::Table(field, table) => self.by_table(field, table, row, problems),
             Source::Text(field, separator) => {
                 let text = field.text(row, problems)?;
@@ -188,7 +191,9 @@ impl Pick {
         match self {
             Self::First => categories.find(|names| !names.is_empty()),
             Self::Deepest => categories.fold(None, |deepest: Option<Vec<String>>, names| {
-                let deeper = deepest.as_ref().is_none_or(|known| known.len() < names.len());
+                let deeper = deepest
+                    .as_ref()
+                    .is_none_or(|known| known.len() < names.len());
                 if deeper { Some(names) } else { deepest }
             }),
         }
@@ -241,7 +246,9 @@ fn max_levels(section: &Section<'_>) -> Result<Option<usize>, MappingError> {
     let Some(value) = section.value("max_levels") else {
         return Ok(None);
     };
-    let levels = value.as_integer().and_then(|levels| usize::try_from(levels).ok());
+    let levels = value
+        .as_integer()
+        .and_then(|levels| usize::try_from(levels).ok());
     match levels {
         Some(levels) if (1..=MAX_CATEGORY_DEPTH).contains(&levels) => Ok(Some(levels)),
         _ => {
@@ -268,9 +275,7 @@ fn read_level(
     defaults: &Reading,
 ) -> Result<Level, MappingError> {
     match level.as_str() {
-        Some(path) if path.contains("[]") => {
-            Items::read(setting, path, defaults).map(Level::Items)
-        }
+        Some(path) if path.contains("[]") => Items::read(setting, path, defaults).map(Level::Items),
         _ => Field::read(setting, level, defaults).map(Level::One),
     }
 }

@@ -160,13 +160,24 @@ fn any_tag(text: &str) -> Option<(usize, String)> {
     ];
     const CELLS: [&str; 2] = ["td", "th"];
     const BREAKS: [&str; 9] = [
-        "article", "blockquote", "dd", "dt", "h4", "pre", "section", "table", "tr",
+        "article",
+        "blockquote",
+        "dd",
+        "dt",
+        "h4",
+        "pre",
+        "section",
+        "table",
+        "tr",
     ];
     for (start, end) in WITH_CONTENT {
         let head = text.get(..start.len());
         if head.is_some_and(|head| head.eq_ignore_ascii_case(start)) {
             let length = text.to_ascii_lowercase().find(end);
-            return Some((length.map_or(text.len(), |at| at + end.len()), String::new()));
+            return Some((
+                length.map_or(text.len(), |at| at + end.len()),
+                String::new(),
+            ));
         }
     }
     if let Some(known) = tag(text) {
@@ -174,7 +185,8 @@ fn any_tag(text: &str) -> Option<(usize, String)> {
     }
     let inside = text.strip_prefix('<')?;
     let name = inside.strip_prefix('/').unwrap_or(inside);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!').then_some(())?;
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!')
+        .then_some(())?;
     let end = inside.find('>')?;
     let name_end = name.find(|c: char| !c.is_ascii_alphanumeric())?;
     let name = name[..name_end].to_ascii_lowercase();

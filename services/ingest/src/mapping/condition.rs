@@ -5,13 +5,14 @@
 use serde_json::Value;
 
 use super::error::MappingError;
-use super::path::{Path, Row};
+use super::path::Row;
 use super::reading::{Reading, same};
 use super::section::Section;
+use super::uses::UsedPath;
 
 /// A condition on rows: all of these must hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition(Vec<(Path, Test)>);
+pub(crate) struct Condition(Vec<(UsedPath, Test)>);
 
 #[derive(Clone, Debug)]
 enum Test {
@@ -36,7 +37,7 @@ impl Condition {
         let tests: Result<Vec<_>, MappingError> = entries
             .into_iter()
             .map(|(setting, path, value)| {
-                let parsed = Path::parse(path);
+                let parsed = UsedPath::parse(path, &section.at("where"), &reading.uses);
                 let parsed = parsed.map_err(|reason| MappingError::setting(&setting, reason))?;
                 Ok((parsed, test(setting, value, reading)?))
             })
@@ -126,10 +127,17 @@ mod tests {
 
     #[test]
     fn other_conditions_are_refused() {
-        for text in ["where = { a = { is = 1 } }", "where = { a = {} }", "where = { \"a.*\" = 1 }"] {
+        for text in [
+            "where = { a = { is = 1 } }",
+            "where = { a = {} }",
+            "where = { \"a.*\" = 1 }",
+        ] {
             let table = text.parse().unwrap();
             let section = Section::new("test", &table);
-            assert!(Condition::read(&section, &Reading::default()).is_err(), "{text}");
+            assert!(
+                Condition::read(&section, &Reading::default()).is_err(),
+                "{text}"
+            );
         }
     }
 }

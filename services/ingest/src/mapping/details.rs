@@ -10,10 +10,11 @@ use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Kind,
 
 use super::error::MappingError;
 use super::field::Field;
-use super::path::{Path, Row};
+use super::path::Row;
 use super::problems::Problems;
 use super::reading::{OnBad, Reading};
 use super::section::Section;
+use super::uses::UsedPath;
 
 /// The details: fields of the kind's structure, each with its source.
 #[derive(Clone, Debug, Default)]
@@ -27,9 +28,9 @@ enum Detail {
     Text(Field),
     Number(Field),
     /// All items of a list, as text.
-    List(Path, Field),
+    List(UsedPath, Field),
     /// All items of a list, each as a structure with these fields.
-    Structures(Path, Vec<(String, Detail)>),
+    Structures(UsedPath, Vec<(String, Detail)>),
 }
 
 impl DetailFields {
@@ -92,7 +93,8 @@ fn single(section: &Section<'_>, defaults: &Reading) -> Result<Detail, MappingEr
 }
 
 fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail, MappingError> {
-    let path = Path::parse(each).map_err(|reason| section.invalid("each", reason))?;
+    let path = UsedPath::parse(each, &section.at("each"), &defaults.uses);
+    let path = path.map_err(|reason| section.invalid("each", reason))?;
     let entries = section.entries("fields")?;
     if entries.is_empty() {
         let field = Field::of_item(section.at("each"), each, defaults);
@@ -129,7 +131,7 @@ impl Detail {
 }
 
 fn listed(
-    path: &Path,
+    path: &UsedPath,
     row: Row<'_>,
     mut read: impl FnMut(Row<'_>) -> Option<Value>,
 ) -> Option<Value> {

@@ -22,8 +22,8 @@ use super::uses::Use;
 mod source;
 mod steps;
 
-use source::source;
 pub(super) use source::json;
+use source::source;
 use steps::Steps;
 
 /// The source of a value, and how it is read.
@@ -135,8 +135,15 @@ impl Field {
             .map(|(at, item)| Self::read(format!("{path}[{at}]"), item, defaults))
             .collect();
         let fields = fields?;
-        let name = fields.first().map_or_else(|| path.clone(), |field| field.name.clone());
-        Ok(Self::with(path, name, Source::Fields(fields), defaults.clone()))
+        let name = fields
+            .first()
+            .map_or_else(|| path.clone(), |field| field.name.clone());
+        Ok(Self::with(
+            path,
+            name,
+            Source::Fields(fields),
+            defaults.clone(),
+        ))
     }
 
     fn with(setting: String, name: String, source: Source, reading: Reading) -> Self {
@@ -177,27 +184,31 @@ impl Field {
 
     /// The value as a number.
     pub(crate) fn number(&self, row: Row<'_>, problems: &mut Problems) -> Option<f64> {
-        let read = self.try_number(row, |number| number);
+        let read = self.try_rounded(row);
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as a whole number.
     pub(crate) fn whole(&self, row: Row<'_>, problems: &mut Problems) -> Option<i64> {
-        let read = self.try_number(row, |number| number);
-        let read = read.and_then(|number| number.map(whole).transpose());
+        let read = self
+            .try_rounded(row)
+            .and_then(|number| number.map(whole).transpose());
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
-    /// The value as a number, changed before it is rounded, or the reason why it is invalid.
-    pub(crate) fn try_number(
-        &self,
-        row: Row<'_>,
-        change: impl Fn(f64) -> f64,
-    ) -> Result<Option<f64>, String> {
+    /// The value as a number, or the reason why it is invalid.
+    pub(crate) fn try_rounded(&self, row: Row<'_>) -> Result<Option<f64>, String> {
         self.convert(row, &mut |reading, value| {
             let scalar = as_scalar(reading, value)?;
-            let number = scalar.map(|scalar| reading.unrounded(&scalar)).transpose()?;
-            Ok(number.map(|number| reading.rounded(change(number))))
+            scalar.map(|scalar| reading.number(&scalar)).transpose()
+        })
+    }
+
+    /// The value as a number that is not rounded, or the reason why it is invalid.
+    pub(crate) fn try_unrounded(&self, row: Row<'_>) -> Result<Option<f64>, String> {
+        self.convert(row, &mut |reading, value| {
+            let scalar = as_scalar(reading, value)?;
+            scalar.map(|scalar| reading.unrounded(&scalar)).transpose()
         })
     }
 
@@ -221,7 +232,11 @@ impl Field {
 
     /// Converts the value, if it is known.
     fn convert<T>(&self, row: Row<'_>, convert: Convert<'_, T>) -> Result<Option<T>, String> {
-        if self.condition.as_ref().is_none_or(|condition| condition.holds(row)) {
+        if self
+            .condition
+            .as_ref()
+            .is_none_or(|condition| condition.holds(row))
+        {
             if let Source::Fields(fields) = &self.source {
                 return first_known(fields, row, convert);
             }
@@ -293,10 +308,7 @@ fn as_text(reading: &Reading, value: SourceValue<'_>) -> Result<Option<String>, 
     }
 }
 
-fn as_scalar<'v>(
-    reading: &Reading,
-    value: SourceValue<'v>,
-) -> Result<Option<Scalar<'v>>, String> {
+fn as_scalar<'v>(reading: &Reading, value: SourceValue<'v>) -> Result<Option<Scalar<'v>>, String> {
     match value {
         SourceValue::Text(text) => Ok(Some(Scalar::Text(Cow::Owned(text)))),
         SourceValue::Raw(raw) => reading.scalar(raw),

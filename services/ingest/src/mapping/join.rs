@@ -65,9 +65,9 @@ impl Join {
     ) -> Result<Self, MappingError> {
         let required = |name| super::product::required(section, name, reading);
         let (from, key) = (required("from")?, required("key")?);
-        let file = section.text("file")?.ok_or_else(|| {
-            section.invalid("file", "is required: the file whose rows are added")
-        })?;
+        let file = section
+            .text("file")?
+            .ok_or_else(|| section.invalid("file", "is required: the file whose rows are added"))?;
         let many = section.flag("many", false)?;
         let form = FeedForm {
             format: format(section)?,

@@ -5,16 +5,17 @@ use vitrine_model::product::{Media, MediaKind};
 use super::error::MappingError;
 use super::field::Field;
 use super::number::shortened;
-use super::path::{Path, Row};
+use super::path::Row;
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::{OnBad, Reading};
 use super::section::Section;
+use super::uses::UsedPath;
 
 /// The source of media of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct MediaFields {
-    each: Path,
+    each: UsedPath,
     url: Field,
     alt: Option<Field>,
     kind: MediaKind,
@@ -45,7 +46,8 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
     let each = section.text("each")?.unwrap_or(".");
     let url = required(section, "url", defaults)?;
     Ok(MediaFields {
-        each: Path::parse(each).map_err(|reason| section.invalid("each", reason))?,
+        each: UsedPath::parse(each, &section.at("each"), &defaults.uses)
+            .map_err(|reason| section.invalid("each", reason))?,
         on_bad: url.on_bad(),
         url,
         alt: optional(section, "alt", defaults)?,

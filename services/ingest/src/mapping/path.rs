@@ -366,7 +366,10 @@ mod tests {
         assert_eq!(at("n", &row), [json!(6), json!(7)]);
         assert_eq!(at("n[].z", &row), [] as [Value; 0]);
         assert_eq!(Path::parse(".").unwrap().first((&row).into()), Some(&row));
-        assert_eq!(Path::parse("l[].y").unwrap().first((&row).into()), Some(&json!(4)));
+        assert_eq!(
+            Path::parse("l[].y").unwrap().first((&row).into()),
+            Some(&json!(4))
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::category::Category;
 use super::details::DetailFields;
 use super::error::MappingError;
 use super::field::Field;
-use super::path::Row;
 use super::media::MediaFields;
+use super::path::Row;
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::Section;
@@ -210,10 +210,7 @@ fn supplier(
 }
 
 /// Reads the price, or several of which the first that is known is the product's.
-fn prices(
-    section: &Section<'_>,
-    defaults: &Reading,
-) -> Result<Vec<(Field, Field)>, MappingError> {
+fn prices(section: &Section<'_>, defaults: &Reading) -> Result<Vec<(Field, Field)>, MappingError> {
     let prices = match section.value("price") {
         None => return Ok(Vec::new()),
         Some(toml::Value::Array(prices)) => prices.as_slice(),

@@ -5,18 +5,19 @@ use vitrine_model::import::Rejection;
 
 use super::condition::Condition;
 use super::error::MappingError;
-use super::path::{Path, Row};
+use super::path::Row;
 use super::problems::Problems;
 use super::product::ProductMapping;
 use super::reading::Reading;
 use super::review::ReviewMapping;
 use super::section::Section;
+use super::uses::UsedPath;
 
 /// The rows and items that become products or reviews.
 #[derive(Clone, Debug)]
 pub(super) struct Records {
     setting: String,
-    each: Option<Path>,
+    each: Option<UsedPath>,
     condition: Option<Condition>,
     repeated: Repeated,
     derived: Option<bool>,
@@ -68,10 +69,14 @@ impl Records {
         reading: &Reading,
     ) -> Result<Self, MappingError> {
         let words = [("last", Repeated::Last), ("first", Repeated::First)];
-        let each = section.text("each")?.map(Path::parse).transpose();
+        let setting = section.at("each");
+        let each = section.text("each")?;
+        let each = each.map(|each| UsedPath::parse(each, &setting, &reading.uses));
         Ok(Self {
             setting: section.path().to_owned(),
-            each: each.map_err(|reason| section.invalid("each", reason))?,
+            each: each
+                .transpose()
+                .map_err(|reason| section.invalid("each", reason))?,
             condition: Condition::read(section, reading)?,
             repeated: section.choice("repeated_id", &words)?.unwrap_or_default(),
             derived: None,
@@ -85,7 +90,11 @@ impl Records {
 
     /// Maps the records of a row.
     pub(super) fn of<D>(&self, row: Row<'_>, map: MapRow<'_, D>, mapped: &mut Vec<Mapped<D>>) {
-        if self.condition.as_ref().is_some_and(|condition| !condition.holds(row)) {
+        if self
+            .condition
+            .as_ref()
+            .is_some_and(|condition| !condition.holds(row))
+        {
             return;
         }
         let Some(each) = &self.each else {
@@ -96,7 +105,7 @@ impl Records {
             let number = Value::from(at + 1);
             let mut record = self.one(row.item(item, &number), map);
             let place = |rejection: &mut Rejection| {
-                rejection.field = format!("{each}[{at}].{}", rejection.field);
+                rejection.field = format!("{}[{at}].{}", each.path(), rejection.field);
             };
             record.problems.fatal.iter_mut().for_each(place);
             record.problems.dropped.iter_mut().for_each(place);
@@ -122,10 +131,14 @@ pub(super) fn derived(
     reviews: &[(Records, ReviewMapping)],
 ) -> Result<bool, MappingError> {
     let [(product, _)] = products else {
-        let set = products.iter().find(|(product, _)| product.derived.is_some());
+        let set = products
+            .iter()
+            .find(|(product, _)| product.derived.is_some());
         return match set {
             None => Ok(false),
-            Some((product, _)) => Err(product.invalid("needs exactly one [product] and one [review]")),
+            Some((product, _)) => {
+                Err(product.invalid("needs exactly one [product] and one [review]"))
+            }
         };
     };
     let [(review, _)] = reviews else {

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use vitrine_model::id::AuthorId;
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
-use vitrine_model::review::Author;
 
 use super::error::MappingError;
 use super::field::Field;
@@ -15,16 +13,22 @@ use super::product::{optional, required, text};
 use super::reading::Reading;
 use super::section::Section;
 
+mod author;
+mod rated;
+
+use author::AuthorFields;
+use rated::Rated;
+
 /// The mapping of a row to a review.
 #[derive(Clone, Debug)]
 pub(super) struct ReviewMapping {
     external_id: Field,
     product: Field,
     product_system: Option<String>,
-    author: Option<(Field, Field)>,
-    rating: Field,
+    author: Option<AuthorFields>,
+    rating: Rated,
     recommended: Option<Field>,
-    dimensions: Vec<(String, Field)>,
+    dimensions: Vec<(String, Rated)>,
     title: Option<Field>,
     body: Option<Field>,
     language: Option<Field>,
@@ -43,7 +47,7 @@ impl ReviewMapping {
             product: required(section, "product", defaults)?,
             product_system: section.text("product_system")?.map(str::to_owned),
             author: author(section, defaults)?,
-            rating: required(section, "rating", defaults)?,
+            rating: rating(section, defaults)?,
             recommended: optional("recommended")?,
             dimensions: dimensions(section, defaults)?,
             title: optional("title")?,
@@ -76,10 +80,13 @@ impl ReviewMapping {
         let boolean = |field: Option<&Field>, problems: &mut Problems| {
             field.and_then(|field| field.boolean(row, problems))
         };
+        let origin = reference(system, external_id);
         Some(ReviewDraft {
-            origin: reference(system, external_id),
             product: reference(self.product_system.as_deref().unwrap_or(system), product),
-            author: self.author(system, row, problems),
+            author: self
+                .author
+                .as_ref()
+                .and_then(|author| author.author(&origin, row, problems)),
             rating,
             recommended: boolean(self.recommended.as_ref(), problems),
             dimensions: self.dimensions(row, problems),
@@ -93,32 +100,23 @@ impl ReviewMapping {
                 .created_at
                 .as_ref()
                 .and_then(|field| field.date(row, problems)),
+            origin,
         })
     }
 
     fn rating(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
-        let stars = stars(&self.rating, row, problems);
+        let stars = self.rating.stars(row, problems);
         if stars.is_none() && problems.fatal.is_empty() {
-            problems.missing(&self.rating.name);
+            problems.missing(self.rating.name());
         }
         stars
-    }
-
-    fn author(&self, system: &str, row: Row<'_>, problems: &mut Problems) -> Option<Author> {
-        let (id, name) = self.author.as_ref()?;
-        let id = id.text(row, problems)?;
-        let name = name.text(row, problems).unwrap_or_else(|| id.clone());
-        Some(Author {
-            id: AuthorId(format!("{system}:{id}")),
-            name,
-        })
     }
 
     fn dimensions(&self, row: Row<'_>, problems: &mut Problems) -> BTreeMap<String, Stars> {
         let rated = self
             .dimensions
             .iter()
-            .filter_map(|(name, field)| Some((name.clone(), stars(field, row, problems)?)));
+            .filter_map(|(name, field)| Some((name.clone(), field.stars(row, problems)?)));
         rated.collect()
     }
 
@@ -152,12 +150,6 @@ fn reference(system: &str, external_id: String) -> ExternalRef {
     }
 }
 
-fn stars(field: &Field, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
-    let whole = field.whole(row, problems)?;
-    let stars = Stars::new(whole).map_err(|error| error.to_string());
-    problems.ok_or_record(field.on_bad(), &field.name, stars.map(Some))
-}
-
 fn count(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> i64 {
     let Some(field) = field else {
         return 0;
@@ -169,26 +161,37 @@ fn count(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> i64 {
     count.max(0)
 }
 
-fn author(
-    section: &Section<'_>,
-    defaults: &Reading,
-) -> Result<Option<(Field, Field)>, MappingError> {
+fn author(section: &Section<'_>, defaults: &Reading) -> Result<Option<AuthorFields>, MappingError> {
     let Some(section) = section.section("author")? else {
         return Ok(None);
     };
-    let id = required(&section, "id", defaults)?;
-    let name = optional(&section, "name", defaults)?.unwrap_or_else(|| id.clone());
+    let fields = AuthorFields {
+        id: optional(&section, "id", defaults)?,
+        name: optional(&section, "name", defaults)?,
+    };
+    if fields.id.is_none() && fields.name.is_none() {
+        return Err(MappingError::setting(
+            section.path(),
+            "needs id, name or both",
+        ));
+    }
     section.finish()?;
-    Ok(Some((id, name)))
+    Ok(Some(fields))
+}
+
+fn rating(section: &Section<'_>, defaults: &Reading) -> Result<Rated, MappingError> {
+    let value = section.value("rating");
+    let value = value.ok_or_else(|| section.invalid("rating", "is required"))?;
+    Rated::read(section.at("rating"), value, defaults)
 }
 
 fn dimensions(
     section: &Section<'_>,
     defaults: &Reading,
-) -> Result<Vec<(String, Field)>, MappingError> {
+) -> Result<Vec<(String, Rated)>, MappingError> {
     let entries = section.entries("dimensions")?;
     entries
         .into_iter()
-        .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, defaults)?)))
+        .map(|(path, name, value)| Ok((name.clone(), Rated::read(path, value, defaults)?)))
         .collect()
 }

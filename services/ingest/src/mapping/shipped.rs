@@ -41,7 +41,9 @@ pub(super) fn text(name: &str) -> Option<&'static str> {
 /// The text of a table file of a shipped mapping.
 pub(super) fn table(name: &str) -> Result<Vec<u8>, MappingError> {
     let found = TABLES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| {
-        MappingError::setting(name, "no table of this name is shipped with the program")
-    })
+    found
+        .map(|(_, text)| text.as_bytes().to_vec())
+        .ok_or_else(|| {
+            MappingError::setting(name, "no table of this name is shipped with the program")
+        })
 }

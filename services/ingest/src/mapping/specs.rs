@@ -16,7 +16,7 @@ use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::Section;
-use super::uses::{Use, Uses};
+use super::uses::{Use, UsedPath, Uses};
 
 mod glob;
 mod key;
@@ -35,8 +35,8 @@ use rule::Rule;
 /// The settings for the specs of a product.
 #[derive(Clone, Debug)]
 pub(super) struct Specs {
-    from: Path,
-    category: Option<Path>,
+    from: UsedPath,
+    category: Option<UsedPath>,
     auto: bool,
     include: Vec<Glob>,
     exclude: Vec<Glob>,
@@ -76,7 +76,7 @@ impl Specs {
     /// Returns settings that produce no specs.
     pub(super) fn none() -> Self {
         Self {
-            from: Path::HERE,
+            from: UsedPath::parse(".", "specs", &Uses::default()).expect("the row itself"),
             category: None,
             auto: false,
             include: Vec::new(),
@@ -101,13 +101,18 @@ impl Specs {
         let from = section.text("from")?.unwrap_or(".");
         let reading = defaults.with(&section)?;
         let specs = Self {
-            from: Path::parse(from).map_err(|reason| section.invalid("from", reason))?,
-            category: category(&section)?,
+            from: UsedPath::parse(from, &section.at("from"), &reading.uses)
+                .map_err(|reason| section.invalid("from", reason))?,
+            category: category(&section, &reading.uses)?,
             auto: section.flag("auto", true)?,
             include: Glob::read(&section, "include", &reading.uses)?,
             exclude: Glob::read(&section, "exclude", &reading.uses)?,
             style: KeyStyle::read(&section, &table)?,
-            rename: renames(section.text_map("rename")?, &section.at("rename"), &reading.uses)?,
+            rename: renames(
+                section.text_map("rename")?,
+                &section.at("rename"),
+                &reading.uses,
+            )?,
             rename_in: rename_in(&section, &reading.uses)?,
             units: units(&section, &table, &reading.uses)?,
             unit_file: unit_file::read(&section, read_table, &reading.uses)?,
@@ -116,6 +121,7 @@ impl Specs {
             table,
         };
         unit_file::check(&specs)?;
+        check_categories(&specs)?;
         section.finish()?;
         Ok(specs)
     }
@@ -157,8 +163,17 @@ impl RowKind<'_> {
         if self.holding.iter().all(|holds| *holds) {
             return Cow::Borrowed(self.category);
         }
-        let conditions = self.holding.iter().map(|holds| if *holds { '1' } else { '0' });
-        Cow::Owned(self.category.chars().chain(['\0']).chain(conditions).collect())
+        let conditions = self
+            .holding
+            .iter()
+            .map(|holds| if *holds { '1' } else { '0' });
+        Cow::Owned(
+            self.category
+                .chars()
+                .chain(['\0'])
+                .chain(conditions)
+                .collect(),
+        )
     }
 }
 
@@ -180,12 +195,29 @@ impl PlanCache {
     }
 }
 
-fn category(section: &Section<'_>) -> Result<Option<Path>, MappingError> {
+fn category(section: &Section<'_>, uses: &Uses) -> Result<Option<UsedPath>, MappingError> {
     let Some(path) = section.text("category")? else {
         return Ok(None);
     };
-    let path = Path::parse(path).map_err(|reason| section.invalid("category", reason))?;
-    Ok(Some(path))
+    let path = UsedPath::parse(path, &section.at("category"), uses);
+    path.map(Some)
+        .map_err(|reason| section.invalid("category", reason))
+}
+
+/// Fails for settings by category, if rows have none.
+fn check_categories(specs: &Specs) -> Result<(), MappingError> {
+    if specs.category.is_some() {
+        return Ok(());
+    }
+    let rule = specs.rules.iter().find(|rule| rule.has_categories());
+    let setting = match rule {
+        Some(rule) => format!("{}.category", rule.name),
+        None if !specs.rename_in.is_empty() => "product.specs.rename_in".to_owned(),
+        None if !specs.unit_file.is_empty() => "product.specs.unit_file".to_owned(),
+        None => return Ok(()),
+    };
+    let reason = "can match no row without product.specs.category, the path of the category";
+    Err(MappingError::setting(setting, reason))
 }
 
 /// Reads a path of a setting that concerns one path of specs, in the form that [`Path`] writes.

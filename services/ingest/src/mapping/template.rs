@@ -82,11 +82,7 @@ fn fill(pieces: &[Piece], row: Row<'_>, reading: &Reading) -> Result<Option<Stri
 }
 
 impl Piece {
-    fn text<'t>(
-        &'t self,
-        row: Row<'t>,
-        reading: &Reading,
-    ) -> Result<Option<Cow<'t, str>>, String> {
+    fn text<'t>(&'t self, row: Row<'t>, reading: &Reading) -> Result<Option<Cow<'t, str>>, String> {
         let (text, last) = match self {
             Self::Literal(literal) => (Some(Cow::Borrowed(literal.as_str())), None),
             Self::Path(path, last) => (at(path, row, reading)?, *last),
@@ -230,7 +226,16 @@ mod tests {
 
     #[test]
     fn invalid_templates_are_refused() {
-        for text in ["{a", "a}", "{a:-x}", "{}", "[{a}", "{a}]", "[{a}[{b}]]", "{a[].b}"] {
+        for text in [
+            "{a",
+            "a}",
+            "{a:-x}",
+            "{}",
+            "[{a}",
+            "{a}]",
+            "[{a}[{b}]]",
+            "{a[].b}",
+        ] {
             assert!(Template::parse(text, &Parts::new()).is_err(), "{text}");
         }
     }

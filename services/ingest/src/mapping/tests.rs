@@ -8,6 +8,10 @@ use vitrine_model::unit::UnitTable;
 
 use super::*;
 
+mod examples;
+mod mended;
+mod several;
+
 /// A minimal mapping with further settings.
 fn with(more: &str) -> String {
     format!(

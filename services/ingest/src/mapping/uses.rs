@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::path::Path;
+use serde_json::Value;
+
+use super::path::{Path, Row};
 
 /// The paths that a mapping names, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,44 @@ pub struct Unmatched {
     pub path: String,
     /// A path that rows do have, and that may be meant.
     pub similar: Option<String>,
+}
+
+/// A path of a setting that records whether rows have it.
+#[derive(Clone, Debug)]
+pub(crate) struct UsedPath {
+    path: Path,
+    used: Arc<Use>,
+}
+
+impl UsedPath {
+    /// Parses the path of a setting.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Self, String> {
+        let path = Path::parse(text)?;
+        let used = uses.add(setting, path.to_string());
+        Ok(Self { path, used })
+    }
+
+    /// The value at the path; the first one if the path contains lists.
+    pub(crate) fn first<'v>(&self, row: Row<'v>) -> Option<&'v Value> {
+        let found = self.path.first(row);
+        self.used.asked(found.is_some());
+        found
+    }
+
+    /// All values at the path, in the order of the row.
+    pub(crate) fn all<'v>(&self, row: Row<'v>) -> Vec<&'v Value> {
+        let found = self.path.all(row);
+        self.used.asked(!found.is_empty());
+        found
+    }
+
+    /// The path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Uses {
@@ -62,9 +102,9 @@ impl Uses {
         seen: impl Iterator<Item = &'s str> + Clone,
     ) -> Vec<Unmatched> {
         let all = self.all();
-        let missed = all.iter().filter(|one| {
-            one.asked.load(Ordering::Relaxed) && !one.found.load(Ordering::Relaxed)
-        });
+        let missed = all
+            .iter()
+            .filter(|one| one.asked.load(Ordering::Relaxed) && !one.found.load(Ordering::Relaxed));
         let named = |one: &Arc<Use>| Unmatched {
             setting: one.setting.clone(),
             path: one.path.clone(),
@@ -133,7 +173,10 @@ mod tests {
     #[test]
     fn a_path_with_the_same_end_is_similar_whatever_is_around_it() {
         let seen = ["offers[].price", "title"];
-        assert_eq!(similar("price", seen.into_iter()).as_deref(), Some("offers[].price"));
+        assert_eq!(
+            similar("price", seen.into_iter()).as_deref(),
+            Some("offers[].price")
+        );
         assert_eq!(similar("weight", seen.into_iter()), None);
     }
 }

@@ -106,7 +106,10 @@ fn repeats(report: &Report, f: &mut Formatter<'_>) -> Result {
         rest(f, ids, MAX_ROWS, "ids")?;
         if repeats.not_compared > 0 {
             let not_compared = repeats.not_compared;
-            writeln!(f, "    {not_compared} ids of {file} were not compared: too many")?;
+            writeln!(
+                f,
+                "    {not_compared} ids of {file} were not compared: too many"
+            )?;
         }
     }
     Ok(())

@@ -38,10 +38,12 @@ const DIMENSIONS: &[(&str, &[Row])] = &[
     ("area", AREA),
     ("time", TIME),
     ("frequency", FREQUENCY),
+    ("frame_rate", FRAME_RATE),
     ("rotation", ROTATION),
     ("information", INFORMATION),
     ("data_rate", DATA_RATE),
     ("power", POWER),
+    ("apparent_power", APPARENT_POWER),
     ("energy", ENERGY),
     ("voltage", VOLTAGE),
     ("current", CURRENT),
@@ -190,6 +192,7 @@ const TIME: &[Row] = &[
     ("s", 1.0, 0.0, "", &["sec", "second", "seconds"]),
     ("ms", 1e-3, 0.0, "", &["millisecond", "milliseconds"]),
     ("µs", 1e-6, 0.0, "us", &["microsecond", "microseconds"]),
+    ("ns", 1e-9, 0.0, "", &["nanosecond", "nanoseconds"]),
     ("min", 60.0, 0.0, "", &["minute", "minutes", "mins"]),
     ("h", 3600.0, 0.0, "", &["hr", "hrs", "hour", "hours"]),
     ("d", 86_400.0, 0.0, "", &["day", "days"]),
@@ -204,6 +207,15 @@ const FREQUENCY: &[Row] = &[
     ("MHz", 1e6, 0.0, "", &["megahertz"]),
     ("GHz", 1e9, 0.0, "", &["gigahertz"]),
 ];
+
+/// Frames are no oscillations: 60 fps are not found by 60 Hz.
+const FRAME_RATE: &[Row] = &[(
+    "fps",
+    1.0,
+    0.0,
+    "",
+    &["frames/s", "frames per second", "frame/s"],
+)];
 
 const ROTATION: &[Row] = &[("RPM", 1.0, 0.0, "{rpm}", &["rev/min", "1/min", "r/min"])];
 
@@ -237,6 +249,24 @@ const POWER: &[Row] = &[
     ("mW", 1e-3, 0.0, "", &["milliwatt"]),
     ("kW", 1e3, 0.0, "", &["kilowatt"]),
     ("hp", 745.699_871_582_270_2, 0.0, "[HP]", &["horsepower"]),
+];
+
+/// Watts measure what is used, volt-amperes what the wires carry.
+const APPARENT_POWER: &[Row] = &[
+    (
+        "VA",
+        1.0,
+        0.0,
+        "V.A",
+        &["volt-ampere", "volt-amperes", "volt ampere"],
+    ),
+    (
+        "kVA",
+        1e3,
+        0.0,
+        "kV.A",
+        &["kilovolt-ampere", "kilovolt-amperes"],
+    ),
 ];
 
 const ENERGY: &[Row] = &[

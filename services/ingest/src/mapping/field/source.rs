@@ -26,7 +26,13 @@ pub(super) fn source(
     match (from.as_slice(), template, digest.as_slice(), constant) {
         ([first, ..], None, [], None) => {
             let setting = section.at("from");
-            let paths = paths(section.path(), &setting, &from, steps.takes_lists(), defaults)?;
+            let paths = paths(
+                section.path(),
+                &setting,
+                &from,
+                steps.takes_lists(),
+                defaults,
+            )?;
             Ok(((*first).to_owned(), paths))
         }
         ([], Some(template), [], None) => {
@@ -82,7 +88,9 @@ pub(super) fn paths(
         let used = defaults.uses.add(field, path.to_string());
         Ok((path, used))
     };
-    Ok(Source::Paths(paths.iter().map(read).collect::<Result<_, _>>()?))
+    Ok(Source::Paths(
+        paths.iter().map(read).collect::<Result<_, _>>()?,
+    ))
 }
 
 /// The digest of the values at some paths; unknown if none is known.

@@ -71,7 +71,8 @@ impl Reading {
             self.replace.push((from.to_owned(), to.to_owned()));
         }
         // Where several begin at one place, the longest is found first.
-        self.replace.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+        self.replace
+            .sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         Ok(())
     }
 

@@ -47,7 +47,10 @@ impl Reading {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
-            let found = self.replace.iter().find(|(from, _)| rest.starts_with(from.as_str()));
+            let found = self
+                .replace
+                .iter()
+                .find(|(from, _)| rest.starts_with(from.as_str()));
             let length = if let Some((from, to)) = found {
                 out.push_str(to);
                 from.len()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::super::path::{Path, PathStep};
 use super::super::reading::Reading;
 use super::glob::Glob;
-use super::{Named, RowKind, Specs};
 use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
+use super::{Named, RowKind, Specs};
 
 /// How the values at a path are mapped, for a category.
 #[derive(Clone, Debug)]
@@ -47,7 +47,8 @@ impl Specs {
             .filter(|rule| rule.may_apply_to(kind.category, steps))
             .collect();
         rules.iter().for_each(|rule| rule.mark(steps));
-        let (second, first): (Vec<&Rule>, Vec<&Rule>) = rules.into_iter().partition(|rule| rule.also);
+        let (second, first): (Vec<&Rule>, Vec<&Rule>) =
+            rules.into_iter().partition(|rule| rule.also);
         if self.excludes(steps) || first.iter().any(|rule| rule.skip) {
             return Arc::new(PathPlan::SKIP);
         }
@@ -84,7 +85,11 @@ impl Specs {
 
     /// Returns true if a path is excluded.
     fn excludes(&self, steps: &[PathStep]) -> bool {
-        let mut covering = self.exclude.iter().filter(|glob| glob.covers(steps)).peekable();
+        let mut covering = self
+            .exclude
+            .iter()
+            .filter(|glob| glob.covers(steps))
+            .peekable();
         let excluded = covering.peek().is_some();
         covering.for_each(Glob::mark);
         excluded
@@ -93,7 +98,11 @@ impl Specs {
     /// Returns true if a path is read without a rule.
     fn is_mapped(&self, kind: &RowKind<'_>, path: &Path) -> bool {
         let text = path.to_string();
-        let mut including = self.include.iter().filter(|glob| glob.covers(path.steps())).peekable();
+        let mut including = self
+            .include
+            .iter()
+            .filter(|glob| glob.covers(path.steps()))
+            .peekable();
         let included = including.peek().is_some();
         including.for_each(Glob::mark);
         let automatic = self.auto && self.include.is_empty();
@@ -146,7 +155,11 @@ impl Specs {
         let renamed = self.renamed(category, &text).map(Named::take);
         let key = options.key.take().or(renamed).map_or(derived.key, Ok);
         SpecReading {
-            by: rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(", "),
+            by: rules
+                .iter()
+                .map(|rule| rule.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
             key,
             options,
             reading: applied(rules, &self.reading),

@@ -3,8 +3,8 @@
 use vitrine_model::spec::ValueType;
 use vitrine_model::unit::UnitTable;
 
-use super::super::error::MappingError;
 use super::super::condition::Condition;
+use super::super::error::MappingError;
 use super::super::path::{Path, PathStep, Row};
 use super::super::pattern::Pattern;
 use super::super::reading::Reading;
@@ -123,9 +123,16 @@ impl Rule {
         })
     }
 
+    /// Returns true if the rule is for some categories only.
+    pub(super) fn has_categories(&self) -> bool {
+        !self.categories.is_empty()
+    }
+
     /// Returns true if the rule's condition holds for a row.
     pub(super) fn holds_for(&self, row: Row<'_>) -> bool {
-        self.condition.as_ref().is_none_or(|condition| condition.holds(row))
+        self.condition
+            .as_ref()
+            .is_none_or(|condition| condition.holds(row))
     }
 
     /// Records that rows have the path, to which the rule applies.

@@ -244,7 +244,9 @@ impl SpecReading {
             return Ok(None);
         };
         let value = match self.value_type(&scalar, unit) {
-            ValueType::Text => SpecValue::Text(reading.text(given)?.unwrap_or_default().into_owned()),
+            ValueType::Text => {
+                SpecValue::Text(reading.text(given)?.unwrap_or_default().into_owned())
+            }
             ValueType::Number => SpecValue::Number(reading.number(&scalar)?),
             ValueType::Quantity => self.quantity(&scalar, unit, reading)?,
             ValueType::Boolean => SpecValue::Boolean(reading.boolean(&scalar)?),
@@ -290,7 +292,8 @@ impl<'t> OfSpec<'t> {
     ) -> Result<Self, String> {
         let text = |name: &str| {
             let part = parts.iter().find(|(known, _)| *known == name);
-            part.map(|(_, part)| *part).filter(|part| !reading.is_unknown_text(part))
+            part.map(|(_, part)| *part)
+                .filter(|part| !reading.is_unknown_text(part))
         };
         let unit = text(".unit").map(|unit| of.table.get(unit).map_err(|e| e.to_string()));
         Ok(Self {

@@ -23,7 +23,8 @@ pub(super) fn read(
     };
     let text = String::from_utf8(read_table(name)?);
     let text = text.map_err(|_| section.invalid("unit_file", format!("{name} is not UTF-8")))?;
-    parse(&text, &section.at("unit_file"), uses).map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))
+    parse(&text, &section.at("unit_file"), uses)
+        .map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))
 }
 
 fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Units, String> {

@@ -125,11 +125,7 @@ impl Walk<'_> {
         self.every_reading(plan, |reading, row| reading.specs(value, row));
     }
 
-    fn every_reading(
-        &mut self,
-        plan: &PathPlan,
-        read: impl Fn(&SpecReading, Row<'_>) -> Mapped,
-    ) {
+    fn every_reading(&mut self, plan: &PathPlan, read: impl Fn(&SpecReading, Row<'_>) -> Mapped) {
         for reading in &plan.readings {
             let mapped = read(reading, self.row);
             mapped.specs.into_iter().for_each(|spec| self.push(spec));
@@ -140,7 +136,7 @@ impl Walk<'_> {
     }
 
     fn bad(&mut self, reading: &SpecReading, reason: String) {
-        let root = self.specs.from.to_string();
+        let root = self.specs.from.path().to_string();
         let field = if root == "." {
             self.path.clone()
         } else {

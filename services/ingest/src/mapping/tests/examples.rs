@@ -1,0 +1,371 @@
+//! What a mapping can say, by example: each example is mapped here, and is a row of the table in
+//! the guide.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, json};
+
+use super::*;
+
+const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/mappings/README.md");
+const START: &str =
+    "<!-- examples: generated from services/ingest/src/mapping/tests/examples.rs -->\n";
+const END: &str = "<!-- end of examples -->";
+
+/// Where the settings of an example stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// In `[product]`.
+    Product,
+    /// In `[product.specs]`.
+    Specs,
+    /// In `[review]`.
+    Review,
+}
+
+/// What, where, settings, row, and what becomes of it.
+type Example = (
+    &'static str,
+    At,
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+);
+
+const EXAMPLES: &[Example] = &[
+    (
+        "an amount out of a text with several, by its currency",
+        At::Product,
+        &[
+            r#"[[product.price]]"#,
+            r#"amount = { from = "price", cut_at = ",", split = "{.} USD" }"#,
+            r#"currency = { value = "USD" }"#,
+            r#"[[product.price]]"#,
+            r#"amount = { from = "price", cut_at = ",", split = "{.} EUR" }"#,
+            r#"currency = { value = "EUR" }"#,
+        ],
+        r#"{"price": "282.18 EUR,491.01 USD"}"#,
+        "price: 491.01 USD",
+    ),
+    (
+        "a part of a text",
+        At::Product,
+        &[r#"brand = { from = "name", split = ["{.} {_}", "{.}"] }"#],
+        r#"{"name": "Tarn Reading Lamp"}"#,
+        "brand: Tarn",
+    ),
+    (
+        "one field, otherwise another with settings of its own",
+        At::Product,
+        &[r#"brand = ["maker", { from = "by", replace = { "by " = "" } }]"#],
+        r#"{"maker": null, "by": "by Tarn"}"#,
+        "brand: Tarn",
+    ),
+    (
+        "all items of a list as one text",
+        At::Product,
+        &[r#"description = { from = "bullets[].text", list = "join", separator = "\n" }"#],
+        r#"{"bullets": [{"text": "Bright."}, {"text": "Small."}]}"#,
+        "description: Bright.\\nSmall.",
+    ),
+    (
+        "a line break that the feed writes as two signs",
+        At::Product,
+        &[r#"description = { from = "text", replace = { '\n' = "\n" } }"#],
+        r#"{"text": "Bright.\\nSmall."}"#,
+        "description: Bright.\\nSmall.",
+    ),
+    (
+        "the text of a page",
+        At::Product,
+        &[r#"description = { from = "html", html = "page" }"#],
+        r#"{"html": "<section><h4>Size</h4><!-- x --><td>M</td><td>38</td></section>"}"#,
+        "description: Size\\nM 38",
+    ),
+    (
+        "an id of several fields",
+        At::Product,
+        &[r#"external_id = { template = "{model}-{color}" }"#],
+        r#"{"model": 7, "color": "red"}"#,
+        "id: 7-red",
+    ),
+    (
+        "an id for rows without one: a digest of fields, the same as long as these are",
+        At::Product,
+        &[r#"external_id = { digest = ["name", "maker"] }"#],
+        r#"{"name": "Lamp", "maker": "Tarn"}"#,
+        "id: 99c20e27ec0756e070214548b0ab4a1d",
+    ),
+    (
+        "the number of the line; a line more before it makes it another id",
+        At::Product,
+        &[r#"external_id = "^line""#],
+        r#"{"name": "Lamp"}"#,
+        "id: 12",
+    ),
+    (
+        "a category from a list of its levels, at most two of them",
+        At::Product,
+        &[r#"category = { levels = ["path[]"], max_levels = 2 }"#],
+        r#"{"path": ["Light", "Lamps", "Desk lamps"]}"#,
+        "category: Light > Lamps",
+    ),
+    (
+        "the deepest of several categories; `first` takes the first",
+        At::Product,
+        &[r#"category = { from = "paths[]", separator = ">", pick = "deepest" }"#],
+        r#"{"paths": ["Sale", "Light > Lamps"]}"#,
+        "category: Light > Lamps",
+    ),
+    (
+        "a value in some rows only",
+        At::Product,
+        &[r#"sku = { from = "ean", where = { type = { not = "bundle" } } }"#],
+        r#"{"type": "bundle", "ean": "4006"}"#,
+        "sku: -",
+    ),
+    (
+        "several values in one text, at line breaks",
+        At::Specs,
+        &[r#"rules = [{ path = "material", cut_at = "\n" }]"#],
+        r#"{"material": "Stainless Steel\nNylon"}"#,
+        "material='Stainless Steel', material='Nylon'",
+    ),
+    (
+        "keys out of the text, and several values of each",
+        At::Specs,
+        &[
+            r#"[[product.specs.rules]]"#,
+            r#"path = "attributes""#,
+            r#"cut_at = ",""#,
+            r#"split = "{.key}={.}""#,
+            r#"then_cut_at = "|""#,
+        ],
+        r#"{"attributes": "material=Wool|Fleece,fit=slim"}"#,
+        "material='Wool', material='Fleece', fit='slim'",
+    ),
+    (
+        "key, value and unit out of the text; what matches the first pattern is left out",
+        At::Specs,
+        &[
+            r#"[[product.specs.rules]]"#,
+            r#"path = "attributes""#,
+            r#"cut_at = ";""#,
+            r#"split = ["internal: {_}", "{.key}: {.} [{.unit}]"]"#,
+            r#"type = "quantity""#,
+        ],
+        r#"{"attributes": "Net weight: 1.5 [kg]; internal: 7"}"#,
+        "net_weight=1.5 kg",
+    ),
+    (
+        "pairs in a list of texts",
+        At::Specs,
+        &[
+            r#"rules = [{ path = "fps", list = "join", split = "{min_rate}, {max_rate}", unit = "fps" }]"#,
+        ],
+        r#"{"fps": [30, 60]}"#,
+        "min_rate=30 fps, max_rate=60 fps",
+    ),
+    (
+        "a rule for some rows",
+        At::Specs,
+        &[
+            r#"rules = [{ path = "size", where = { type = "shoe" }, key = "shoe_size", type = "text" }]"#,
+            r#"exclude = ["id", "name", "type"]"#,
+        ],
+        r#"{"type": "shoe", "size": 44}"#,
+        "shoe_size='44'",
+    ),
+    (
+        "one of two numbers in a text",
+        At::Review,
+        &[
+            r#"helpful = { from = "helpful", split = "[{.}, {_}]" }"#,
+            r#"votes = { from = "helpful", split = "[{_}, {.}]" }"#,
+        ],
+        r#"{"helpful": "[13, 14]"}"#,
+        "helpful: 13, unhelpful: 1",
+    ),
+    (
+        "stars of another scale, from the worst to the best",
+        At::Review,
+        &[r#"rating = { from = "score", scale = [0, 100] }"#],
+        r#"{"score": 87}"#,
+        "rating: 4",
+    ),
+    (
+        "parts of stars, out of a text",
+        At::Review,
+        &[r#"rating = { from = "score", split = "{.} out of {_}", round = "nearest" }"#],
+        r#"{"score": "4.8 out of 5 stars"}"#,
+        "rating: 5",
+    ),
+    (
+        "yes and no as stars",
+        At::Review,
+        &[r#"rating = { from = "voted_up", values = { true = "5", false = "1" } }"#],
+        r#"{"voted_up": false}"#,
+        "rating: 1",
+    ),
+    (
+        "authors without ids: equal names are different people",
+        At::Review,
+        &[r#"author = { name = "user" }"#],
+        r#"{"user": "Ada"}"#,
+        "author: Ada",
+    ),
+];
+
+/// The mapping of an example: a minimal one, with its settings instead of the usual ones.
+fn mapping_of(example: &Example) -> Mapping {
+    let (_, at, settings, ..) = example;
+    let usual: &[&str] = match at {
+        At::Product | At::Specs => &[
+            "external_id = \"id\"",
+            "name = \"name\"",
+            "kind = { value = \"lamp\" }",
+            "category = { value = \"Lamps\" }",
+        ],
+        At::Review => &[
+            "external_id = \"id\"",
+            "product = \"id\"",
+            "rating = { value = 5 }",
+        ],
+    };
+    let key = |line: &str| line.split(" = ").next().unwrap_or(line).to_owned();
+    let kept = usual
+        .iter()
+        .filter(|line| settings.iter().all(|set| key(set) != key(line)));
+    let mut text = "version = 1\nsystem = \"shop\"\n".to_owned();
+    text += if *at == At::Review {
+        "[review]\n"
+    } else {
+        "[product]\n"
+    };
+    kept.for_each(|line| {
+        let _ = writeln!(text, "{line}");
+    });
+    if *at == At::Specs {
+        text += "[product.specs]\n";
+        if !settings.iter().any(|line| line.starts_with("exclude")) {
+            text += "exclude = [\"id\", \"name\"]\n";
+        }
+    }
+    text += &settings.join("\n");
+    parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+/// What becomes of the row of an example.
+fn result_of(example: &Example) -> String {
+    let (_, at, settings, row, _) = example;
+    let mapping = mapping_of(example);
+    let mut row: Map<String, Value> = serde_json::from_str(row).unwrap();
+    for (key, usual) in [("id", json!("7")), ("name", json!("Lamp"))] {
+        row.entry(key).or_insert(usual);
+    }
+    let (row, line) = (Value::Object(row), json!(12));
+    let row = Row::new(&row, &line);
+    let settings = settings.join("\n");
+    let fields = if *at == At::Review {
+        let mapped = mapping.reviews(row).pop().unwrap();
+        assert_eq!(mapped.problems, Problems::default());
+        of_review(&mapped.draft.unwrap())
+    } else {
+        let mapped = mapping
+            .products(&mut MappingCache::default(), row)
+            .pop()
+            .unwrap();
+        assert_eq!(mapped.problems, Problems::default());
+        let draft = mapped.draft.unwrap();
+        if *at == At::Specs {
+            let specs: Vec<String> = draft.specs.iter().map(shown).collect();
+            return specs.join(", ");
+        }
+        of_product(&draft)
+    };
+    let named = |setting: &str| {
+        settings.lines().any(|line| line.starts_with(setting))
+            || settings.contains(&format!("product.{setting}]"))
+    };
+    let told = fields.into_iter().filter(|(setting, ..)| named(setting));
+    let told: Vec<String> = told
+        .map(|(_, name, value)| format!("{name}: {value}"))
+        .collect();
+    told.join(", ")
+}
+
+/// The fields of a draft: setting, name and value.
+type Told = Vec<(&'static str, &'static str, String)>;
+
+fn or_none(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned()).replace('\n', "\\n")
+}
+
+fn of_product(draft: &ProductDraft) -> Told {
+    let price = draft
+        .price
+        .map(|price| format!("{} {}", price.amount(), price.currency.code()));
+    vec![
+        ("external_id", "id", draft.source.external_id.clone()),
+        ("sku", "sku", or_none(draft.sku.clone())),
+        ("brand", "brand", or_none(draft.brand.clone())),
+        (
+            "description",
+            "description",
+            or_none(draft.description.clone()),
+        ),
+        ("category", "category", draft.category.join(" > ")),
+        ("price", "price", or_none(price)),
+    ]
+}
+
+fn of_review(draft: &ReviewDraft) -> Told {
+    let author = draft.author.as_ref().map(|author| author.name.clone());
+    vec![
+        ("rating", "rating", draft.rating.get().to_string()),
+        ("author", "author", or_none(author)),
+        ("helpful", "helpful", draft.helpful.to_string()),
+        ("votes", "unhelpful", draft.unhelpful.to_string()),
+    ]
+}
+
+/// The examples as the guide shows them.
+fn table() -> String {
+    let mut table = "| what | settings | a row | becomes |\n|---|---|---|---|\n".to_owned();
+    let code = |text: &str| format!("`{}`", text.replace('|', "\\|"));
+    for (what, at, settings, row, result) in EXAMPLES {
+        let place = match at {
+            At::Product => "",
+            At::Specs => "specs: ",
+            At::Review => "review: ",
+        };
+        let settings: Vec<String> = settings.iter().map(|line| code(line)).collect();
+        let settings = settings.join("<br>");
+        let (row, result) = (code(row), code(result));
+        let _ = writeln!(table, "| {place}{what} | {settings} | {row} | {result} |");
+    }
+    table
+}
+
+#[test]
+fn examples_become_what_they_say() {
+    for example in EXAMPLES {
+        assert_eq!(result_of(example), example.4, "{}", example.0);
+    }
+}
+
+#[test]
+fn the_guide_shows_every_example() {
+    let guide = std::fs::read_to_string(GUIDE).unwrap();
+    let (before, rest) = guide
+        .split_once(START)
+        .expect("the guide has the start of the examples");
+    let (shown, after) = rest
+        .split_once(END)
+        .expect("the guide has the end of the examples");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(GUIDE, format!("{before}{START}{}{END}{after}", table())).unwrap();
+        return;
+    }
+    assert_eq!(shown, table(), "UPDATE_EXPECT=1 cargo test rewrites it");
+}

@@ -1,0 +1,138 @@
+//! Mistakes that mappings and rows may have: each is told, and costs nothing else.
+
+use serde_json::json;
+
+use super::*;
+
+fn attributes(on_bad: &str) -> String {
+    format!(
+        "rules = [{{ path = \"attr\", cut_at = \",\", split = [\"size={{size}}\", \"color={{color}}\"], \
+         on_bad = \"{on_bad}\" }}]"
+    )
+}
+
+#[test]
+fn an_item_that_fits_no_pattern_costs_only_itself() {
+    for (on_bad, dropped, ignored) in [("drop_value", 1, 0), ("ignore", 0, 1)] {
+        let mapping = specs_with(&format!(
+            "exclude = [\"id\", \"name\"]\n{}",
+            attributes(on_bad)
+        ));
+        let row = json!({"id": 1, "name": "Lamp", "attr": "size=XS,x=1,color=Red"});
+        let (draft, problems) = product(&mapping, &row);
+        let specs: Vec<String> = draft.unwrap().specs.iter().map(shown).collect();
+        assert_eq!(specs, ["size='XS'", "color='Red'"], "{on_bad}");
+        assert_eq!(
+            (problems.dropped.len(), problems.ignored.len()),
+            (dropped, ignored)
+        );
+        let told = problems
+            .dropped
+            .iter()
+            .chain(&problems.ignored)
+            .next()
+            .unwrap();
+        assert_eq!(
+            told.reason,
+            "\"x=1\" does not match the pattern of the mapping"
+        );
+    }
+    let refused = specs(&attributes("reject_line"), json!({"attr": "size=XS,x=1"}));
+    assert_eq!(refused.unwrap_err().len(), 1);
+}
+
+#[test]
+fn settings_that_can_do_nothing_are_refused_with_what_can() {
+    for (settings, told) in [
+        (
+            "units = { \"dims.*\" = \"cm\" }",
+            "wildcards only in include, exclude and the paths of rules",
+        ),
+        (
+            "rename = { \"a[0]\" = \"a\" }",
+            "a rule for \"a\" with list = \"first\"",
+        ),
+        (
+            "rules = [{ path = \"res[0]\", key = \"x\" }]",
+            "a rule for \"res\" with list = \"first\"",
+        ),
+        (
+            "rules = [{ path = \"a\", category = \"Lamp\" }]",
+            "without product.specs.category",
+        ),
+        (
+            "rename_in = { Lamp = { a = \"b\" } }",
+            "without product.specs.category",
+        ),
+        ("units = { a = \"furlong\" }", "`vitrine units` lists"),
+        (
+            "rules = [{ path = \"a\", split = \"{.key}\" }]",
+            "need {.}, the value",
+        ),
+    ] {
+        let error = refusal(&specs_with(settings));
+        assert!(error.contains(told), "{settings}: {error}");
+    }
+}
+
+#[test]
+fn several_values_are_not_reduced_to_the_first_without_a_word() {
+    let category = |setting: &str| {
+        with("").replace(
+            "category = { value = [\"Lamps\"] }",
+            &format!("category = {setting}"),
+        )
+    };
+    for setting in [
+        "{ from = \"cat[]\" }",
+        "\"cat[]\"",
+        "{ from = \"cat[].name\", separator = \">\" }",
+    ] {
+        let error = refusal(&category(setting));
+        assert!(error.contains("pick = \"first\" or \"deepest\""), "{error}");
+    }
+    let brand = refusal(&(with("") + "brand = \"makers[].name\""));
+    assert!(brand.contains("list = \"first\""), "{brand}");
+    let name = refusal(&with("").replace("\"name\"", "{ template = \"{tags[]}\" }"));
+    assert!(name.contains("list = \"join\""), "{name}");
+    let row = json!({"id": 1, "name": "Lamp", "cat": ["Light", "Lamps"]});
+    let (draft, _) = product(&category("{ levels = [\"cat[]\"] }"), &row);
+    assert_eq!(draft.unwrap().category, ["Light", "Lamps"]);
+    let (draft, _) = product(&category("{ from = \"cat[]\", pick = \"first\" }"), &row);
+    assert_eq!(draft.unwrap().category, ["Light"]);
+}
+
+#[test]
+fn the_default_of_a_category_holds_for_unknown_and_foreign_words() {
+    let table = with("").replace(
+        "{ value = [\"Lamps\"] }",
+        "{ from = \"c\", table = { L = [\"Lamps\"] }, default = [\"Unsorted\"] }",
+    );
+    for (word, name) in [
+        (json!("L"), "Lamps"),
+        (json!("X"), "Unsorted"),
+        (json!(null), "Unsorted"),
+    ] {
+        let (draft, _) = product(&table, &json!({"id": 1, "name": "Lamp", "c": word}));
+        assert_eq!(draft.unwrap().category, [name]);
+    }
+}
+
+#[test]
+fn control_characters_do_not_stay_in_names() {
+    let (draft, _) = product(
+        &with(""),
+        &json!({"id": 1, "name": "Tarn\u{99} Lamp\u{85}1\u{200b}"}),
+    );
+    assert_eq!(draft.unwrap().name, "Tarn Lamp 1\u{200b}");
+}
+
+#[test]
+fn wrong_types_are_told_in_words() {
+    let error = refusal(&with("notice = [\"a\"]"));
+    assert_eq!(error, "notice: must be text, not a list");
+    assert_eq!(
+        refusal(&with("notice = 1")),
+        "notice: must be text, not a number"
+    );
+}

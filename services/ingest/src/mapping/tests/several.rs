@@ -1,0 +1,185 @@
+//! Rows that are several products and reviews, and rows that are none.
+
+use serde_json::json;
+
+use super::*;
+
+const SHOP: &str = r#"
+    version = 1
+    system = "shop"
+    [product]
+    where = { type = { not = "review" } }
+    external_id = "id"
+    name = "name"
+    kind = { value = "lamp" }
+    category = { value = "Lamps" }
+    [[review]]
+    where = { type = "review" }
+    external_id = "id"
+    product = "of"
+    rating = "stars"
+    [[review]]
+    each = "reviews"
+    external_id = { template = "{^.id}-{^item}" }
+    product = "^.id"
+    rating = "stars"
+    [[review]]
+    each = "reviews[].replies"
+    external_id = { template = "{^line}-{^item}" }
+    product = "^.id"
+    rating = "stars"
+    "#;
+
+fn ids(mapping: &Mapping, row: &Value) -> (Vec<String>, Vec<String>) {
+    let line = json!(9);
+    let row = Row::new(row, &line);
+    let products = mapping
+        .products(&mut MappingCache::default(), row)
+        .into_iter();
+    let products = products.map(|mapped| mapped.draft.unwrap().source.external_id);
+    let reviews = mapping
+        .reviews(row)
+        .into_iter()
+        .map(|mapped| match mapped.draft {
+            Some(draft) => {
+                format!(
+                    "{} of {}",
+                    draft.origin.external_id, draft.product.external_id
+                )
+            }
+            None => {
+                let reason = &mapped.problems.fatal[0];
+                format!("{}: {}", reason.field, reason.reason)
+            }
+        });
+    (products.collect(), reviews.collect())
+}
+
+#[test]
+fn conditions_and_lists_make_products_and_reviews_of_rows() {
+    let mapping = parse(SHOP).unwrap();
+    assert_eq!(mapping.output(), MappingOutput::Several);
+    let row = json!({"id": 7, "name": "Lamp", "reviews": [
+        {"stars": 5, "replies": [{"stars": 1}]}, {"stars": 9},
+    ]});
+    let (products, reviews) = ids(&mapping, &row);
+    assert_eq!(products, ["7"]);
+    assert_eq!(
+        reviews,
+        [
+            "7-1 of 7",
+            "reviews[1].stars: a rating is a whole number of stars from 1 to 5, not 9",
+            "9-1 of 7"
+        ]
+    );
+    let (products, reviews) = ids(
+        &mapping,
+        &json!({"type": "review", "id": 8, "of": 7, "stars": 4}),
+    );
+    assert_eq!((products.len(), reviews), (0, vec!["8 of 7".to_owned()]));
+}
+
+#[test]
+fn products_are_derived_from_reviews_unless_rows_are_told_apart() {
+    let both = |product: &str, review: &str| {
+        let text = SHOP.split("[[review]]").next().unwrap();
+        let text = text.replace("where = { type = { not = \"review\" } }", product);
+        parse(&format!(
+            "{text}[review]\n{review}\nexternal_id = \"row\"\nproduct = \"id\"\nrating = \"stars\"\n"
+        ))
+    };
+    let output = |product: &str, review: &str| both(product, review).unwrap().output();
+    assert_eq!(output("", ""), MappingOutput::ReviewsAndProducts);
+    assert_eq!(
+        output("", "where = { text = { known = true } }"),
+        MappingOutput::Several
+    );
+    assert_eq!(
+        output("derived = true", "where = { text = { known = true } }"),
+        MappingOutput::ReviewsAndProducts
+    );
+    assert_eq!(output("derived = false", ""), MappingOutput::Several);
+    let error = both("derived = true", "each = \"reviews\"")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("product.derived: excludes each"),
+        "{error}"
+    );
+}
+
+fn joined(settings: &str, file: &'static str) -> Result<Mapping, MappingError> {
+    let text = format!(
+        "{}\nbrand = \"maker.name\"\n[[product.media]]\neach = \"images\"\nurl = \"url\"\n",
+        with(settings)
+    );
+    Mapping::parse(&text, &mut |name| match name {
+        "makers.csv" => Ok(b"code,name\nT,Tarn\nL,Lumi\n".to_vec()),
+        "images.jsonl" => Ok(file.as_bytes().to_vec()),
+        name => Err(MappingError::setting(name, "is not here")),
+    })
+}
+
+const JOINS: &str = r#"
+[join.maker]
+file = "makers.csv"
+key = "code"
+from = { from = "maker_code", values = { "Tarn GmbH" = "T" } }
+[join.images]
+file = "images.jsonl"
+key = "sku"
+from = "id"
+many = true
+"#;
+
+const IMAGES: &str = "{\"sku\":1,\"url\":\"https://e.org/1\"}\n\n{\"sku\":\"1\",\"url\":\"https://e.org/2\"}\n\
+                      {\"sku\":2,\"url\":\"https://e.org/3\"}\n";
+
+#[test]
+fn rows_of_other_files_are_added_by_a_key() {
+    let mapping = joined(JOINS, IMAGES).unwrap();
+    let draft = |mut row: Value| {
+        mapping.join(&mut row, &json!(1)).unwrap();
+        mapping
+            .products(&mut MappingCache::default(), (&row).into())
+            .pop()
+            .unwrap()
+            .draft
+            .unwrap()
+    };
+    let lamp = draft(json!({"id": 1, "name": "Lamp", "maker_code": "Tarn GmbH"}));
+    assert_eq!((lamp.brand.as_deref(), lamp.media.len()), (Some("Tarn"), 2));
+    let desk = draft(json!({"id": 3, "name": "Desk", "maker_code": "?"}));
+    assert_eq!((desk.brand, desk.media.len()), (None, 0));
+    assert_eq!(
+        mapping.unpaired(),
+        [("images".to_owned(), 1), ("maker".to_owned(), 1)]
+    );
+    let mut row = json!({"id": 1, "name": "Lamp", "images": []});
+    assert!(
+        mapping
+            .join(&mut row, &json!(1))
+            .unwrap_err()
+            .reason
+            .contains("another name")
+    );
+}
+
+#[test]
+fn files_that_cannot_be_joined_are_refused_with_their_lines() {
+    let one = JOINS.replace("many = true", "");
+    let error = joined(&one, IMAGES).unwrap_err().to_string();
+    assert!(
+        error.contains("\"1\" is on line 1 and on line 3; many = true"),
+        "{error}"
+    );
+    let error = joined(JOINS, "{}\nx").unwrap_err().to_string();
+    assert!(
+        error.contains("images.jsonl: line 2: is not JSON"),
+        "{error}"
+    );
+    let error = joined(&JOINS.replace("makers.csv", "gone.csv"), "")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("is not here"), "{error}");
+}
