@@ -37,6 +37,8 @@ pub struct Batch {
     pub lines: Vec<Line>,
     /// The products of the lines, in their order; for reviews, the products derived from them.
     pub products: Vec<ProductDraft>,
+    /// The line of each product.
+    pub product_lines: Vec<u64>,
     /// The reviews of the lines, in their order.
     pub reviews: Vec<ReviewDraft>,
     /// Why the rest of the file could not be read, if so.
@@ -84,8 +86,8 @@ pub struct Records {
 
 /// Maps a feed to batches of drafts.
 pub struct Drafter<'m> {
-    mapping: &'m Mapping,
-    cache: MappingCache,
+    pub(crate) mapping: &'m Mapping,
+    pub(crate) cache: MappingCache,
     derived: HashSet<u64>,
     ids: Ids,
     seen: BTreeSet<String>,
@@ -169,10 +171,7 @@ impl<'m> Drafter<'m> {
         if let Err(rejection) = self.mapping.join(&mut row, &number) {
             return LineStatus::Rejected(vec![rejection]);
         }
-        if self.rows < MAX_SEEN_ROWS {
-            paths_of(&row, &mut String::new(), &mut self.seen);
-        }
-        self.rows += 1;
+        self.see(&row);
         let row = mapping::Row::new(&row, &number);
         let mut records = Records::default();
         let derives = self.mapping.output() == MappingOutput::ReviewsAndProducts;
@@ -182,6 +181,7 @@ impl<'m> Drafter<'m> {
                 match self.checked(mapped, "product", line, id, problems) {
                     Ok(product) => {
                         batch.products.push(product);
+                        batch.product_lines.push(line);
                         records.products += 1;
                     }
                     Err(reasons) => records.rejected_products.push(reasons),
@@ -193,7 +193,7 @@ impl<'m> Drafter<'m> {
             let review = self.checked(mapped, "review", line, id, problems);
             let review = review.and_then(|review| {
                 if derives {
-                    self.derive(batch, row, &review.product, problems)?;
+                    self.derive(batch, row, line, &review.product, problems)?;
                 }
                 Ok(review)
             });
@@ -206,6 +206,14 @@ impl<'m> Drafter<'m> {
             }
         }
         records.status()
+    }
+
+    /// Remembers the paths of a row, if it is one of the first.
+    pub(crate) fn see(&mut self, row: &Value) {
+        if self.rows < MAX_SEEN_ROWS {
+            paths_of(row, &mut String::new(), &mut self.seen);
+        }
+        self.rows += 1;
     }
 
     /// Checks a record: returns its draft, or the reasons why it has none. Its dropped values are
@@ -244,6 +252,7 @@ impl<'m> Drafter<'m> {
         &mut self,
         batch: &mut Batch,
         row: mapping::Row<'_>,
+        line: u64,
         source: &ExternalRef,
         problems: &mut Problems,
     ) -> Result<(), Vec<Rejection>> {
@@ -256,6 +265,7 @@ impl<'m> Drafter<'m> {
             return Err(std::mem::take(&mut problems.fatal));
         };
         batch.products.push(product);
+        batch.product_lines.push(line);
         if self.derived.len() >= MAX_REMEMBERED {
             self.derived.clear();
         }

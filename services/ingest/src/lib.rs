@@ -12,6 +12,7 @@
 //! | [`draft`] | batches of drafts and rejected lines |
 //! | [`run`] | storing batches in the catalogue |
 //! | [`report`] | the outcome of an import, as text and as JSON |
+//! | [`sample`] | rows beside what becomes of them |
 //! | [`rejects`] | the file of rejected lines and dropped values |
 
 pub mod draft;
@@ -20,6 +21,7 @@ pub mod mapping;
 pub mod rejects;
 pub mod report;
 pub mod run;
+pub mod sample;
 
 pub use mapping::{Mapping, MappingError};
 pub use report::Report;

@@ -43,8 +43,10 @@ use section::Section;
 use uses::Uses;
 
 pub use error::MappingError;
+pub(crate) use number::shortened;
 pub(crate) use path::{Row, push_key};
 pub(crate) use problems::Problems;
+pub use problems::Traced;
 pub(crate) use records::{Mapped, Repeated};
 pub use shipped::shipped;
 pub use uses::Unmatched;

@@ -5,14 +5,16 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vitrine_model::import::{LineOutcome, Rejection};
+use vitrine_model::import::{LineOutcome, ProductDraft, Rejection};
 use vitrine_model::spec::SpecKey;
 
 use crate::draft::Repeats;
-use crate::mapping::Unmatched;
+use crate::mapping::{Unmatched, shortened};
 use crate::rejects::RejectsFile;
 
 mod table;
+
+pub(crate) use table::write_unmatched;
 
 /// The maximum number of distinct reasons; further ones are counted together.
 const MAX_REASONS: usize = 500;
@@ -86,6 +88,20 @@ pub struct NewEntries {
     pub suppliers: Vec<String>,
 }
 
+/// A value of a spec key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SpecExample {
+    /// The value as text for people, shortened.
+    pub value: String,
+    /// Its line.
+    pub line: u64,
+}
+
+/// The maximum number of spec keys of which values are kept.
+const MAX_EXAMPLE_KEYS: usize = 5000;
+/// The number of values that are kept of each spec key.
+const EXAMPLES: usize = 3;
+
 /// The report of an import.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -117,6 +133,8 @@ pub struct Report {
     pub unpaired: Vec<(String, u64)>,
     /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,
+    /// In a dry run, up to three different values of each spec key.
+    pub spec_values: BTreeMap<String, Vec<SpecExample>>,
     /// The rejects file.
     pub rejects: RejectsFile,
     /// The duration.
@@ -146,6 +164,24 @@ impl Report {
     /// Counts the reasons of records that are rejected, although their line is not.
     pub fn record_reasons(&mut self, rejected: &[Rejection]) {
         count(&mut self.rejected_for, rejected);
+    }
+
+    /// Keeps values of the specs of a product in this line, until each key has three.
+    pub fn spec_values(&mut self, product: &ProductDraft, line: u64) {
+        for spec in &product.specs {
+            let room = self.spec_values.len() < MAX_EXAMPLE_KEYS;
+            if !room && !self.spec_values.contains_key(&spec.key) {
+                continue;
+            }
+            let known = self.spec_values.entry(spec.key.clone()).or_default();
+            if known.len() == EXAMPLES {
+                continue;
+            }
+            let value = shortened(&spec.value.display());
+            if known.iter().all(|one| one.value != value) {
+                known.push(SpecExample { value, line });
+            }
+        }
     }
 
     /// Counts the products and reviews of a line, if a line may have several.

@@ -185,6 +185,12 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
             bytes_total,
         } = read;
         let products = std::mem::take(&mut batch.products);
+        if self.report.dry_run {
+            let lines = batch.product_lines.iter();
+            for (product, line) in products.iter().zip(lines) {
+                self.report.spec_values(product, *line);
+            }
+        }
         let products = if self.output == MappingOutput::ReviewsAndProducts {
             self.derive(products).await?;
             Vec::new()

@@ -13,7 +13,8 @@ use super::condition::Condition;
 use super::error::MappingError;
 use super::path::{Path, Row};
 use super::pattern::Pattern;
-use super::problems::Problems;
+use super::number::shortened;
+use super::problems::{Problems, Traced};
 use super::reading::{OnBad, Reading, Scalar};
 use super::section::Section;
 use super::template::Template;
@@ -166,7 +167,47 @@ impl Field {
     /// The value as text.
     pub(crate) fn text(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
         let read = self.try_text(row);
+        self.finish(row, problems, read, String::clone)
+    }
+
+    /// Returns the value that was read, or records why it is invalid.
+    pub(crate) fn finish<T>(
+        &self,
+        row: Row<'_>,
+        problems: &mut Problems,
+        read: Result<Option<T>, String>,
+        show: impl Fn(&T) -> String,
+    ) -> Option<T> {
+        problems.trace(|| {
+            let (path, raw) = self.origin(row);
+            Traced {
+                setting: self.setting.clone(),
+                path,
+                raw: raw.map(|raw| shortened(&raw.to_string())).unwrap_or_default(),
+                value: read.as_ref().map(|read| read.as_ref().map(show)).map_err(Clone::clone),
+            }
+        });
         problems.ok_or_record(self.on_bad(), &self.name, read)
+    }
+
+    /// The path and the value that the field is read from.
+    fn origin<'v>(&self, row: Row<'v>) -> (String, Option<&'v Value>) {
+        match &self.source {
+            Source::Paths(paths) => {
+                let known = |path: &Path| path.first(row).is_some_and(|raw| self.reading.is_known(raw));
+                let found = paths.iter().find(|(path, _)| known(path)).or(paths.first());
+                let found = found.map(|(path, _)| (path.to_string(), path.first(row)));
+                found.unwrap_or_default()
+            }
+            Source::Fields(fields) => {
+                let mut origins = fields.iter().map(|field| field.origin(row));
+                let known = origins.find(|(_, raw)| raw.is_some());
+                known.unwrap_or_default()
+            }
+            Source::Template(_) => ("(template)".to_owned(), None),
+            Source::Digest(_) => ("(digest)".to_owned(), None),
+            Source::Constant(_) => ("(value)".to_owned(), None),
+        }
     }
 
     /// The value as text, or the reason why it is invalid.
@@ -185,7 +226,7 @@ impl Field {
     /// The value as a number.
     pub(crate) fn number(&self, row: Row<'_>, problems: &mut Problems) -> Option<f64> {
         let read = self.try_rounded(row);
-        problems.ok_or_record(self.on_bad(), &self.name, read)
+        self.finish(row, problems, read, f64::to_string)
     }
 
     /// The value as a whole number.
@@ -218,7 +259,7 @@ impl Field {
             let scalar = as_scalar(reading, value)?;
             scalar.map(|scalar| reading.boolean(&scalar)).transpose()
         });
-        problems.ok_or_record(self.on_bad(), &self.name, read)
+        self.finish(row, problems, read, bool::to_string)
     }
 
     /// The value as a date.
@@ -227,7 +268,7 @@ impl Field {
             let text = as_text(reading, value)?;
             text.map(|text| reading.date(&text)).transpose()
         });
-        problems.ok_or_record(self.on_bad(), &self.name, read)
+        self.finish(row, problems, read, Timestamp::to_string)
     }
 
     /// Converts the value, if it is known.

@@ -17,6 +17,8 @@ pub(crate) struct Row<'v> {
     line: &'v Value,
     /// The number of the item in its list, from 1; null outside of lists.
     item: &'v Value,
+    /// Whether what becomes of each value is recorded.
+    pub(crate) traced: bool,
 }
 
 static NULL: Value = Value::Null;
@@ -29,6 +31,15 @@ impl<'v> Row<'v> {
             whole,
             line,
             item: &NULL,
+            traced: false,
+        }
+    }
+
+    /// Returns the row, of whose values what becomes of them is recorded.
+    pub(crate) fn traced(self) -> Self {
+        Self {
+            traced: true,
+            ..self
         }
     }
 

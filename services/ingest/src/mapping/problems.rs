@@ -13,6 +13,21 @@ pub(crate) struct Problems {
     pub(crate) dropped: Vec<Rejection>,
     /// The values that are dropped and only counted.
     pub(crate) ignored: Vec<Rejection>,
+    /// What became of each value, if that is asked for.
+    pub(crate) trace: Option<Vec<Traced>>,
+}
+
+/// What became of a value of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// The setting that says so: `product.brand`, or a rule.
+    pub setting: String,
+    /// The path of the value; empty for values that are not in the row.
+    pub path: String,
+    /// The value in the row as JSON, shortened; empty if it is not there.
+    pub raw: String,
+    /// What became of it; `None` if it is unknown.
+    pub value: Result<Option<String>, String>,
 }
 
 impl Problems {
@@ -22,6 +37,13 @@ impl Problems {
             OnBad::RejectLine => self.fatal.push(Rejection::new(field, reason)),
             OnBad::DropValue => self.dropped.push(Rejection::new(field, reason)),
             OnBad::Ignore => self.ignored.push(Rejection::new(field, reason)),
+        }
+    }
+
+    /// Records what became of a value, if that is asked for.
+    pub(crate) fn trace(&mut self, traced: impl FnOnce() -> Traced) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(traced());
         }
     }
 

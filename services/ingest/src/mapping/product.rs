@@ -11,7 +11,7 @@ use super::error::MappingError;
 use super::field::Field;
 use super::media::MediaFields;
 use super::path::Row;
-use super::problems::Problems;
+use super::problems::{Problems, Traced};
 use super::reading::Reading;
 use super::section::Section;
 use super::specs::{PlanCache, Specs};
@@ -87,6 +87,12 @@ impl ProductMapping {
             problems.missing(&self.name.name);
         }
         let category = self.category.names(row, problems);
+        problems.trace(|| Traced {
+            setting: "product.category".to_owned(),
+            path: String::new(),
+            raw: String::new(),
+            value: Ok(category.as_ref().map(|names| names.join(" > "))),
+        });
         let kind = self.kind.text(row, problems);
         if kind.is_none() {
             problems.missing(&self.kind.name);
@@ -127,7 +133,7 @@ impl ProductMapping {
             let reason = || format!("{word:?} is not one of draft, active, archived");
             ProductStatus::named(&word).map(Some).ok_or_else(reason)
         });
-        let status = problems.ok_or_record(field.on_bad(), &field.name, read);
+        let status = field.finish(row, problems, read, |status| status.name().to_owned());
         status.unwrap_or(ProductStatus::Active)
     }
 
@@ -137,7 +143,7 @@ impl ProductMapping {
             let read = field
                 .try_text(row)
                 .and_then(|code| code.as_deref().map(country_of).transpose());
-            problems.ok_or_record(field.on_bad(), &field.name, read)
+            field.finish(row, problems, read, String::clone)
         });
         let name = name.text(row, problems)?;
         Some(SupplierDraft { name, country })
@@ -146,7 +152,9 @@ impl ProductMapping {
     fn price(&self, row: Row<'_>, problems: &mut Problems) -> Option<Money> {
         self.prices.iter().find_map(|(amount, currency)| {
             let read = read_price(amount, currency, row);
-            problems.ok_or_record(amount.on_bad(), &amount.name, read)
+            amount.finish(row, problems, read, |price| {
+                format!("{} {}", price.amount(), price.currency.code())
+            })
         })
     }
 

@@ -114,7 +114,10 @@ impl Records {
     }
 
     fn one<D>(&self, row: Row<'_>, map: MapRow<'_, D>) -> Mapped<D> {
-        let mut problems = Problems::default();
+        let mut problems = Problems {
+            trace: row.traced.then(Vec::new),
+            ..Problems::default()
+        };
         let draft = map(row, &mut problems);
         Mapped {
             draft: draft.filter(|_| problems.fatal.is_empty()),

@@ -5,7 +5,8 @@ use std::fmt::{Formatter, Result};
 
 use vitrine_model::spec::SpecKey;
 
-use super::{RecordCounts, Report};
+use super::{RecordCounts, Report, SpecExample};
+use crate::mapping::Unmatched;
 
 /// The maximum number of reasons listed.
 const MAX_ROWS: usize = 20;
@@ -120,16 +121,21 @@ fn unmatched(report: &Report, f: &mut Formatter<'_>) -> Result {
     for (join, rows) in &report.unpaired {
         writeln!(f, "  {rows} rows have no partner in join.{join}")?;
     }
-    if report.unmatched.is_empty() {
+    write_unmatched(&report.unmatched, f)
+}
+
+/// Writes the paths of a mapping that no row has.
+pub(crate) fn write_unmatched(unmatched: &[Unmatched], f: &mut Formatter<'_>) -> Result {
+    if unmatched.is_empty() {
         return Ok(());
     }
     writeln!(f, "  no row has what these settings name")?;
-    for one in report.unmatched.iter().take(MAX_ROWS) {
+    for one in unmatched.iter().take(MAX_ROWS) {
         let hint = one.similar.as_ref();
         let hint = hint.map_or_else(String::new, |similar| format!("; did you mean {similar}?"));
         writeln!(f, "    {}: {}{hint}", one.setting, one.path)?;
     }
-    rest(f, report.unmatched.len(), MAX_ROWS, "settings")
+    rest(f, unmatched.len(), MAX_ROWS, "settings")
 }
 
 fn row(f: &mut Formatter<'_>, name: &str, count: u64) -> Result {
@@ -159,8 +165,32 @@ fn new_entries(report: &Report, f: &mut Formatter<'_>) -> Result {
     }
     for key in new.spec_keys.iter().take(MAX_KEYS) {
         writeln!(f, "    {:<36}{}", key.key, of_type(key))?;
+        values(f, report.spec_values.get(&key.key))?;
     }
-    rest(f, new.spec_keys.len(), MAX_KEYS, "spec keys")
+    rest(f, new.spec_keys.len(), MAX_KEYS, "spec keys")?;
+    let is_new = |key: &String| new.spec_keys.iter().any(|new| new.key == *key);
+    let known: Vec<_> = report.spec_values.iter().filter(|(key, _)| !is_new(key)).collect();
+    if known.is_empty() {
+        return Ok(());
+    }
+    row(f, "known spec keys", known.len() as u64)?;
+    for (key, of_key) in known.iter().take(MAX_KEYS) {
+        writeln!(f, "    {key}")?;
+        values(f, Some(of_key))?;
+    }
+    rest(f, known.len(), MAX_KEYS, "spec keys")
+}
+
+/// Writes values of a spec key, with their lines.
+fn values(f: &mut Formatter<'_>, values: Option<&Vec<SpecExample>>) -> Result {
+    let values = values.into_iter().flatten();
+    let shown: Vec<String> = values
+        .map(|one| format!("{} (line {})", one.value, one.line))
+        .collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "      {}", shown.join(", "))
 }
 
 fn of_type(key: &SpecKey) -> String {

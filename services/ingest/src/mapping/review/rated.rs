@@ -47,7 +47,7 @@ impl Rated {
     pub(super) fn stars(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
         self.0.iter().find_map(|(field, scale)| {
             let read = stars(field, *scale, row);
-            problems.ok_or_record(field.on_bad(), &field.name, read)
+            field.finish(row, problems, read, |stars| stars.get().to_string())
         })
     }
 }

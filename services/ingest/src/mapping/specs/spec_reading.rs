@@ -56,7 +56,31 @@ impl Mapped {
     }
 }
 
+impl Mapped {
+    /// The specs as text for people, or what is wrong.
+    pub(super) fn shown(&self) -> Result<Option<String>, String> {
+        if !self.bad.is_empty() {
+            return Err(self.bad.join("; "));
+        }
+        let specs: Vec<String> = self
+            .specs
+            .iter()
+            .map(|spec| format!("{} = {}", spec.key, spec.value.display()))
+            .collect();
+        Ok((!specs.is_empty()).then(|| specs.join(", ")))
+    }
+}
+
 impl SpecReading {
+    /// The names of the rules that say so, for people.
+    pub(super) fn by(&self) -> String {
+        if self.by.is_empty() {
+            "product.specs".to_owned()
+        } else {
+            self.by.clone()
+        }
+    }
+
     /// Returns true if whole objects are read.
     pub(super) fn takes_objects(&self) -> bool {
         self.options.template.is_some() || self.options.parts.value.is_some()

@@ -7,7 +7,8 @@ use serde_json::Value;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
 use super::super::path::{Row, push_key};
-use super::super::problems::Problems;
+use super::super::number::shortened;
+use super::super::problems::{Problems, Traced};
 use super::plan::PathPlan;
 use super::rule::List;
 use super::spec_reading::{Mapped, SpecReading};
@@ -73,20 +74,22 @@ impl Walk<'_> {
             return;
         }
         match value {
-            Value::Array(items) => self.list(items, &plan),
+            Value::Array(items) => self.list(value, items, &plan),
             Value::Object(object) if !plan.takes_objects() => self.entries(object),
             value => self.read(value, &plan),
         }
     }
 
-    fn list(&mut self, items: &[Value], plan: &PathPlan) {
+    fn list(&mut self, value: &Value, items: &[Value], plan: &PathPlan) {
         if let Some(key) = &plan.count_key {
             self.count(key, items.len());
         }
         match plan.list {
-            List::Count => self.every_reading(plan, |reading, _| reading.count(items)),
+            List::Count => self.every_reading(plan, value, |reading, _| reading.count(items)),
             List::Join if items.is_empty() => {}
-            List::Join => self.every_reading(plan, |reading, row| reading.joined(items, row)),
+            List::Join => {
+                self.every_reading(plan, value, |reading, row| reading.joined(items, row));
+            }
             List::First => items.iter().take(1).for_each(|item| self.item(item, plan)),
             List::Each => items.iter().for_each(|item| self.item(item, plan)),
         }
@@ -122,12 +125,25 @@ impl Walk<'_> {
     }
 
     fn read(&mut self, value: &Value, plan: &PathPlan) {
-        self.every_reading(plan, |reading, row| reading.specs(value, row));
+        self.every_reading(plan, value, |reading, row| reading.specs(value, row));
     }
 
-    fn every_reading(&mut self, plan: &PathPlan, read: impl Fn(&SpecReading, Row<'_>) -> Mapped) {
+    fn every_reading(
+        &mut self,
+        plan: &PathPlan,
+        value: &Value,
+        read: impl Fn(&SpecReading, Row<'_>) -> Mapped,
+    ) {
         for reading in &plan.readings {
             let mapped = read(reading, self.row);
+            let field = || self.field();
+            let traced = self.row.traced.then(field);
+            self.problems.trace(|| Traced {
+                setting: reading.by(),
+                path: traced.unwrap_or_default(),
+                raw: shortened(&value.to_string()),
+                value: mapped.shown(),
+            });
             mapped.specs.into_iter().for_each(|spec| self.push(spec));
             for reason in mapped.bad {
                 self.bad(reading, reason);
@@ -136,13 +152,18 @@ impl Walk<'_> {
     }
 
     fn bad(&mut self, reading: &SpecReading, reason: String) {
+        let field = self.field();
+        self.problems.bad(reading.on_bad(), &field, reason);
+    }
+
+    /// The path from the row.
+    fn field(&self) -> String {
         let root = self.specs.from.path().to_string();
-        let field = if root == "." {
+        if root == "." {
             self.path.clone()
         } else {
             format!("{root}.{}", self.path)
-        };
-        self.problems.bad(reading.on_bad(), &field, reason);
+        }
     }
 
     /// Adds a spec, unless the same was added already.

@@ -1,0 +1,190 @@
+//! Samples: the first rows of a feed beside what becomes of them, value by value, without a
+//! database.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::draft::Drafter;
+use crate::feed::{Feed, FeedError, Row};
+use crate::mapping::{self, Mapping, Traced, Unmatched};
+
+/// The maximum number of characters of a row that are shown.
+const MAX_ROW_CHARACTERS: usize = 600;
+
+/// The first rows of a feed, and what becomes of them.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The rows.
+    pub rows: Vec<SampleRow>,
+    /// The paths of the mapping that none of these rows has.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// A row, and what becomes of it.
+#[derive(Clone, Debug)]
+pub struct SampleRow {
+    /// The number of its line.
+    pub line: u64,
+    /// The row as JSON, shortened.
+    pub row: String,
+    /// The products and reviews.
+    pub records: Vec<SampleRecord>,
+}
+
+/// A product or a review of a row.
+#[derive(Clone, Debug)]
+pub struct SampleRecord {
+    /// `product` or `review`.
+    pub of: &'static str,
+    /// What became of each value.
+    pub values: Vec<Traced>,
+    /// Why it is rejected, if it is.
+    pub rejected: Vec<String>,
+}
+
+/// Reads the first rows of a feed and maps them.
+///
+/// # Errors
+/// [`FeedError`] if the file cannot be opened.
+pub fn sample(file: &Path, mapping: &Mapping, rows: usize) -> Result<Sample, FeedError> {
+    let feed = Feed::open(file, mapping.form())?;
+    let mut drafter = Drafter::new(mapping);
+    let mut sample = Sample::default();
+    let lines = feed.filter(|line| !matches!(line.row, Row::Blank)).take(rows);
+    for line in lines {
+        let number = line.number;
+        sample.rows.push(match line.row {
+            Row::Object(row) => drafter.sample(number, row),
+            Row::Unreadable(reason) | Row::Broken(reason) => SampleRow {
+                line: number,
+                row: format!("the line {reason}"),
+                records: Vec::new(),
+            },
+            Row::Blank => continue,
+        });
+    }
+    sample.unmatched = drafter.unmatched();
+    Ok(sample)
+}
+
+impl Drafter<'_> {
+    fn sample(&mut self, line: u64, mut row: Value) -> SampleRow {
+        let number = Value::from(line);
+        let mut records = Vec::new();
+        if let Err(rejection) = self.mapping.join(&mut row, &number) {
+            records.push(SampleRecord {
+                of: "row",
+                values: Vec::new(),
+                rejected: vec![format!("{}: {}", rejection.field, rejection.reason)],
+            });
+        }
+        self.see(&row);
+        let text = row.to_string();
+        let start = mapping::Row::new(&row, &number).traced();
+        for mapped in self.mapping.products(&mut self.cache, start) {
+            records.push(SampleRecord::of("product", mapped));
+        }
+        for mapped in self.mapping.reviews(start) {
+            records.push(SampleRecord::of("review", mapped));
+        }
+        SampleRow {
+            line,
+            row: vitrine_model::text::excerpt(&text, MAX_ROW_CHARACTERS).text,
+            records,
+        }
+    }
+}
+
+impl SampleRecord {
+    fn of<D>(of: &'static str, mapped: mapping::Mapped<D>) -> Self {
+        let reasons = mapped.problems.fatal.iter();
+        Self {
+            of,
+            values: mapped.problems.trace.unwrap_or_default(),
+            rejected: reasons
+                .map(|reason| format!("{}: {}", reason.field, reason.reason))
+                .collect(),
+        }
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in &self.rows {
+            writeln!(f, "line {}: {}", row.line, row.row)?;
+            if row.records.is_empty() {
+                writeln!(f, "  nothing")?;
+            }
+            for record in &row.records {
+                write!(f, "{record}")?;
+            }
+        }
+        crate::report::write_unmatched(&self.unmatched, f)
+    }
+}
+
+impl fmt::Display for SampleRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  {}", self.of)?;
+        let width = |of: fn(&Traced) -> &str| {
+            let widths = self.values.iter().map(|traced| of(traced).chars().count());
+            widths.max().unwrap_or(0)
+        };
+        let settings = width(|traced| &traced.setting);
+        let paths = width(|traced| &traced.path);
+        for traced in &self.values {
+            let becomes = match &traced.value {
+                Ok(Some(value)) => value.replace('\n', "\\n"),
+                Ok(None) => "(unknown)".to_owned(),
+                Err(reason) => format!("WRONG: {reason}"),
+            };
+            let (setting, path, raw) = (&traced.setting, &traced.path, &traced.raw);
+            let arrow = if raw.is_empty() { "=" } else { "→" };
+            let line = format!("    {setting:<settings$}  {path:<paths$}  {raw} {arrow} {becomes}");
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        for reason in &self.rejected {
+            writeln!(f, "    REJECTED {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_sample_shows_what_becomes_of_each_value_and_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("feed.jsonl");
+        let rows = "{\"id\":1,\"name\":\"Lamp\",\"specs\":{\"w\":\"5 cm\",\"c\":\"a,b\"}}\n\n\
+                    {\"id\":2,\"specs\":{\"w\":\"wide\"}}\n[]\n{\"id\":4}\n";
+        fs::write(&file, rows).unwrap();
+        let text = "version = 1\nsystem = \"shop\"\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\
+                    kind = { value = \"lamp\" }\ncategory = { value = \"Lamps\" }\nbrand = \"nmae\"\n\
+                    [product.specs]\nfrom = \"specs\"\n[[product.specs.rules]]\npath = \"w\"\n\
+                    key = \"width\"\nunit = \"mm\"\n";
+        let mapping = Mapping::parse(text, &mut |_| unreachable!("no tables")).unwrap();
+        let shown = sample(&file, &mapping, 3).unwrap().to_string();
+        for line in [
+            "line 1: {\"id\":1,\"name\":\"Lamp\",\"specs\":{\"w\":\"5 cm\",\"c\":\"a,b\"}}",
+            "    product.name            name     \"Lamp\" → Lamp",
+            "    product.kind            (value)   = lamp",
+            "    product.brand           nmae      = (unknown)",
+            "    product.specs.rules[0]  specs.w  \"5 cm\" → width = 5 cm",
+            "    product.specs           specs.c  \"a,b\" → c = a,b",
+            "line 3: {\"id\":2,\"specs\":{\"w\":\"wide\"}}",
+            "    REJECTED name: is missing",
+            "line 4: the line is JSON, but not an object; for lists `columns` in the mapping names the items",
+            "    product.brand: nmae; did you mean name?",
+        ] {
+            assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        }
+        assert!(!shown.contains("line 5"), "{shown}");
+    }
+}
