@@ -11,6 +11,7 @@ use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 mod category;
+mod check;
 mod clean;
 mod condition;
 mod date;
@@ -53,6 +54,9 @@ pub use uses::Unmatched;
 
 /// The version of the mapping format that this release reads.
 pub const VERSION: i64 = 1;
+
+/// The JSON Schema of mapping files, for editors.
+pub const SCHEMA: &str = include_str!("../mappings/mapping.schema.json");
 
 /// Reads a file beside a mapping, which refers to it by its name.
 type ReadTable<'a> = dyn FnMut(&str) -> Result<Vec<u8>, MappingError> + 'a;
@@ -166,6 +170,20 @@ impl Mapping {
     pub fn parse(text: &str, read_table: &mut ReadTable<'_>) -> Result<Self, MappingError> {
         let table: toml::Table = text.parse().map_err(MappingError::Syntax)?;
         Self::of_table(&table, read_table)
+    }
+
+    /// Everything that is wrong with a mapping file, or a shipped mapping; empty if it is valid.
+    ///
+    /// # Errors
+    /// [`MappingError`] if there is no such mapping.
+    pub fn check(name_or_path: &str) -> Result<Vec<MappingError>, MappingError> {
+        let path = Path::new(name_or_path);
+        if !path.is_file() {
+            return Self::load(name_or_path).map(|_| Vec::new());
+        }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let text = read_text(path)?;
+        Ok(check::mistakes(&text, &mut |name| read(folder.join(name))))
     }
 
     /// Reads a mapping that is already TOML.
@@ -306,6 +324,11 @@ impl Mapping {
     ) -> impl Iterator<Item = &'c str> + Clone {
         cache.0.iter().flat_map(specs::PlanCache::paths)
     }
+}
+
+fn read_text(path: &Path) -> Result<String, MappingError> {
+    let text = String::from_utf8(read(path.to_owned())?);
+    text.map_err(|_| MappingError::setting(path.display().to_string(), "is not UTF-8"))
 }
 
 fn read(path: PathBuf) -> Result<Vec<u8>, MappingError> {

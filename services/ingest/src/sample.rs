@@ -52,7 +52,9 @@ pub fn sample(file: &Path, mapping: &Mapping, rows: usize) -> Result<Sample, Fee
     let feed = Feed::open(file, mapping.form())?;
     let mut drafter = Drafter::new(mapping);
     let mut sample = Sample::default();
-    let lines = feed.filter(|line| !matches!(line.row, Row::Blank)).take(rows);
+    let lines = feed
+        .filter(|line| !matches!(line.row, Row::Blank))
+        .take(rows);
     for line in lines {
         let number = line.number;
         sample.rows.push(match line.row {

@@ -38,6 +38,15 @@ pub enum MappingError {
 }
 
 impl MappingError {
+    /// The error of a setting that names a file.
+    pub(super) fn file(path: String, error: &Self) -> Self {
+        let reason = match error {
+            Self::Read { path, source } => format!("cannot read {}: {source}", path.display()),
+            other => other.to_string(),
+        };
+        Self::setting(path, reason)
+    }
+
     pub(super) fn setting(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Setting {
             path: path.into(),

@@ -11,9 +11,9 @@ use vitrine_model::clock::Timestamp;
 
 use super::condition::Condition;
 use super::error::MappingError;
+use super::number::shortened;
 use super::path::{Path, Row};
 use super::pattern::Pattern;
-use super::number::shortened;
 use super::problems::{Problems, Traced};
 use super::reading::{OnBad, Reading, Scalar};
 use super::section::Section;
@@ -183,8 +183,13 @@ impl Field {
             Traced {
                 setting: self.setting.clone(),
                 path,
-                raw: raw.map(|raw| shortened(&raw.to_string())).unwrap_or_default(),
-                value: read.as_ref().map(|read| read.as_ref().map(show)).map_err(Clone::clone),
+                raw: raw
+                    .map(|raw| shortened(&raw.to_string()))
+                    .unwrap_or_default(),
+                value: read
+                    .as_ref()
+                    .map(|read| read.as_ref().map(show))
+                    .map_err(Clone::clone),
             }
         });
         problems.ok_or_record(self.on_bad(), &self.name, read)
@@ -194,7 +199,10 @@ impl Field {
     fn origin<'v>(&self, row: Row<'v>) -> (String, Option<&'v Value>) {
         match &self.source {
             Source::Paths(paths) => {
-                let known = |path: &Path| path.first(row).is_some_and(|raw| self.reading.is_known(raw));
+                let known = |path: &Path| {
+                    path.first(row)
+                        .is_some_and(|raw| self.reading.is_known(raw))
+                };
                 let found = paths.iter().find(|(path, _)| known(path)).or(paths.first());
                 let found = found.map(|(path, _)| (path.to_string(), path.first(row)));
                 found.unwrap_or_default()

@@ -74,7 +74,8 @@ impl Join {
             delimiter: delimiter(section)?,
             columns: columns(section)?,
         };
-        let content = read_table(file)?;
+        let content = read_table(file);
+        let content = content.map_err(|error| MappingError::file(section.at("file"), &error))?;
         let partners = partners(content, &form, &key, many)
             .map_err(|reason| section.invalid("file", format!("{file}: {reason}")))?;
         Ok(Self {

@@ -10,6 +10,7 @@ use super::*;
 
 mod examples;
 mod mended;
+mod schema;
 mod several;
 
 /// A minimal mapping with further settings.

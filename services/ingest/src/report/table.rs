@@ -169,7 +169,11 @@ fn new_entries(report: &Report, f: &mut Formatter<'_>) -> Result {
     }
     rest(f, new.spec_keys.len(), MAX_KEYS, "spec keys")?;
     let is_new = |key: &String| new.spec_keys.iter().any(|new| new.key == *key);
-    let known: Vec<_> = report.spec_values.iter().filter(|(key, _)| !is_new(key)).collect();
+    let known: Vec<_> = report
+        .spec_values
+        .iter()
+        .filter(|(key, _)| !is_new(key))
+        .collect();
     if known.is_empty() {
         return Ok(());
     }

@@ -21,7 +21,9 @@ pub(super) fn read(
     let Some(name) = section.text("unit_file")? else {
         return Ok(Units::new());
     };
-    let text = String::from_utf8(read_table(name)?);
+    let content = read_table(name);
+    let content = content.map_err(|error| MappingError::file(section.at("unit_file"), &error))?;
+    let text = String::from_utf8(content);
     let text = text.map_err(|_| section.invalid("unit_file", format!("{name} is not UTF-8")))?;
     parse(&text, &section.at("unit_file"), uses)
         .map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))

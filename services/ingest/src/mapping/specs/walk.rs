@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
-use super::super::path::{Row, push_key};
 use super::super::number::shortened;
+use super::super::path::{Row, push_key};
 use super::super::problems::{Problems, Traced};
 use super::plan::PathPlan;
 use super::rule::List;

@@ -136,3 +136,62 @@ fn wrong_types_are_told_in_words() {
         "notice: must be text, not a number"
     );
 }
+
+#[test]
+fn a_check_tells_everything_that_is_wrong_at_once() {
+    let text = r#"
+        version = 2
+        system = "my shop"
+        notise = "x"
+        [defaults]
+        unknwon = ["-"]
+        [product]
+        external_id = "id"
+        name = { from = "a..b" }
+        kind = { value = "lamp" }
+        brand = { from = "maker", spelings = ["X"], clean = "lots" }
+        price = { amount = "price" }
+        [[product.media]]
+        alt = "a"
+        [product.specs]
+        units = { "dims.*" = "cm", "size.w" = "furlong", ok = "mm" }
+        rename = { "a.b" = "Not A Key" }
+        unit_file = "gone.csv"
+        [[product.specs.rules]]
+        path = "a"
+        unit = "cubits"
+        [[product.specs.rules]]
+        key = "b"
+        "#;
+    let mistakes = check::mistakes(text, &mut |name| {
+        Err(MappingError::setting(name, "is not here"))
+    });
+    let mut paths: Vec<String> = mistakes
+        .iter()
+        .map(|mistake| mistake.to_string().split(": ").next().unwrap().to_owned())
+        .collect();
+    paths.sort();
+    assert_eq!(
+        paths,
+        [
+            "defaults.unknwon",
+            "notise",
+            "product.brand.clean",
+            "product.brand.spelings",
+            "product.category",
+            "product.media[0].url",
+            "product.name.from",
+            "product.price.currency",
+            "product.specs.rename.\"a.b\"",
+            "product.specs.rules[0].unit",
+            "product.specs.rules[1].path",
+            "product.specs.unit_file",
+            "product.specs.units.\"dims.*\"",
+            "product.specs.units.\"size.w\"",
+            "system",
+            "version",
+        ],
+        "{mistakes:#?}"
+    );
+    assert!(check::mistakes(&with(""), &mut |_| unreachable!()).is_empty());
+}
