@@ -33,6 +33,7 @@ mod idempotency;
 mod imports;
 mod kills;
 mod lists;
+mod mappings;
 mod members;
 mod merges;
 mod mutations;

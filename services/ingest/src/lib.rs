@@ -12,11 +12,13 @@
 //! | [`draft`] | batches of drafts and rejected lines |
 //! | [`run`] | storing batches in the catalogue |
 //! | [`report`] | the outcome of an import, as text and as JSON |
+//! | [`init`] | first mappings of unknown feeds |
 //! | [`sample`] | rows beside what becomes of them |
 //! | [`rejects`] | the file of rejected lines and dropped values |
 
 pub mod draft;
 pub mod feed;
+pub mod init;
 pub mod mapping;
 pub mod rejects;
 pub mod report;

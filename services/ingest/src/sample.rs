@@ -143,9 +143,15 @@ impl fmt::Display for SampleRecord {
                 Err(reason) => format!("WRONG: {reason}"),
             };
             let (setting, path, raw) = (&traced.setting, &traced.path, &traced.raw);
-            let arrow = if raw.is_empty() { "=" } else { "→" };
-            let line = format!("    {setting:<settings$}  {path:<paths$}  {raw} {arrow} {becomes}");
-            writeln!(f, "{}", line.trim_end())?;
+            let from = if raw.is_empty() {
+                "=".to_owned()
+            } else {
+                format!("{raw} →")
+            };
+            writeln!(
+                f,
+                "    {setting:<settings$}  {path:<paths$}  {from} {becomes}"
+            )?;
         }
         for reason in &self.rejected {
             writeln!(f, "    REJECTED {reason}")?;
@@ -176,8 +182,8 @@ mod tests {
         for line in [
             "line 1: {\"id\":1,\"name\":\"Lamp\",\"specs\":{\"w\":\"5 cm\",\"c\":\"a,b\"}}",
             "    product.name            name     \"Lamp\" → Lamp",
-            "    product.kind            (value)   = lamp",
-            "    product.brand           nmae      = (unknown)",
+            "    product.kind            (value)  = lamp",
+            "    product.brand           nmae     = (unknown)",
             "    product.specs.rules[0]  specs.w  \"5 cm\" → width = 5 cm",
             "    product.specs           specs.c  \"a,b\" → c = a,b",
             "line 3: {\"id\":2,\"specs\":{\"w\":\"wide\"}}",

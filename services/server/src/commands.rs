@@ -3,6 +3,7 @@
 mod dev;
 mod endpoints;
 mod import;
+mod mapping;
 mod serve;
 
 use std::collections::BTreeSet;
@@ -49,6 +50,11 @@ async fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Work => Box::pin(serve::work(&cli)).await,
         Command::Migrate(command) => migrate(&cli.common, command).await,
         Command::Import(options) => import::run(&cli.common, options).await,
+        Command::Mapping(command) => mapping::run(&command),
+        Command::Units => {
+            mapping::units();
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Audit(options) => audit(&cli.common, options).await,
         Command::Schema => schema(cli.limits.federation),
         Command::Token(options) => token(&cli.common, &options),

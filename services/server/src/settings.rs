@@ -282,6 +282,11 @@ pub enum Command {
     Migrate(Migrate),
     /// Import products and reviews from files of other systems.
     Import(Import),
+    /// Write, check and describe mapping files. Needs no database.
+    #[command(subcommand)]
+    Mapping(Mapping),
+    /// Print the built-in units, which mappings and specs can use. Needs no database.
+    Units,
     /// Compare all computed and copied data with its sources. Exits with 1 if there are
     /// differences.
     Audit(Audit),
@@ -311,6 +316,23 @@ pub enum Migrate {
     PlanShards,
 }
 
+/// The subcommands of `mapping`.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum Mapping {
+    /// Print a first mapping for a feed, with guesses and what is unsure about them.
+    Init {
+        /// The feed: JSON Lines or CSV, plain or gzipped.
+        file: PathBuf,
+    },
+    /// Print everything that is wrong with a mapping. Exits with 1 if something is.
+    Check {
+        /// A mapping file, or the name of a built-in mapping.
+        mapping: String,
+    },
+    /// Print the JSON Schema of mapping files, for editors.
+    Schema,
+}
+
 /// Settings of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
@@ -323,6 +345,10 @@ pub struct Import {
     /// Write nothing; print what would be imported.
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the first rows, this many of each file, beside what becomes of them, value by value.
+    /// Needs no database.
+    #[arg(long, value_name = "ROWS", conflicts_with = "dry_run")]
+    pub sample: Option<usize>,
     /// The file for rejected lines. [default: the first file's name with .rejects.jsonl, in the
     /// current directory]
     #[arg(long)]

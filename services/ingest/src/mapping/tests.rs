@@ -9,6 +9,7 @@ use vitrine_model::unit::UnitTable;
 use super::*;
 
 mod examples;
+mod guide;
 mod mended;
 mod schema;
 mod several;

@@ -20,6 +20,13 @@ const INCOMPLETE: u8 = 2;
 
 pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<ExitCode> {
     let mapping = Arc::new(Mapping::load(&arguments.mapping)?);
+    if let Some(rows) = arguments.sample {
+        for file in &arguments.files {
+            let sample = vitrine_ingest::sample::sample(file, &mapping, rows)?;
+            print(sample.to_string().trim_end());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = ImportOptions {
         rejects: Some(
             arguments

@@ -7,7 +7,6 @@ use serde_json::{Map, json};
 
 use super::*;
 
-const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/mappings/README.md");
 const START: &str =
     "<!-- examples: generated from services/ingest/src/mapping/tests/examples.rs -->\n";
 const END: &str = "<!-- end of examples -->";
@@ -356,16 +355,5 @@ fn examples_become_what_they_say() {
 
 #[test]
 fn the_guide_shows_every_example() {
-    let guide = std::fs::read_to_string(GUIDE).unwrap();
-    let (before, rest) = guide
-        .split_once(START)
-        .expect("the guide has the start of the examples");
-    let (shown, after) = rest
-        .split_once(END)
-        .expect("the guide has the end of the examples");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(GUIDE, format!("{before}{START}{}{END}{after}", table())).unwrap();
-        return;
-    }
-    assert_eq!(shown, table(), "UPDATE_EXPECT=1 cargo test rewrites it");
+    guide::compare(START, END, &table());
 }

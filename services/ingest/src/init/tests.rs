@@ -1,0 +1,100 @@
+use std::fs;
+
+use super::*;
+use crate::draft::{Drafter, LineStatus};
+use crate::mapping::Mapping;
+
+/// A first mapping of a feed, and the reasons of the lines that it rejects.
+fn first_mapping(name: &str, feed: &str) -> (String, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(name);
+    fs::write(&file, feed).unwrap();
+    let text = init(&file).unwrap();
+    let mapping = Mapping::parse(&text, &mut |_| unreachable!("no tables"));
+    let mapping = mapping.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut feed = Feed::open(&file, mapping.form()).unwrap();
+    let batch = Drafter::new(&mapping).batch(&mut feed).unwrap();
+    let rejected = batch.lines.iter().filter_map(|line| match &line.status {
+        LineStatus::Rejected(reasons) => Some(format!("{}: {reasons:?}", line.number)),
+        _ => None,
+    });
+    (text, rejected.collect())
+}
+
+#[track_caller]
+fn has(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|found| found == *line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn a_feed_of_products_is_recognised() {
+    let feed = r#"{"uniqId": "a1", "title": "Tarn Reading Lamp", "brand": "Tarn", "price": "39,90", "breadcrumbs": "Light > Lamps", "images": [{"url": "https://e.org/1.jpg"}], "about": "<p>Bright, and small enough.</p>", "attributes": {"weight": 1.2, "color": "N/A"}}
+{"uniqId": "a2", "title": "Tarn Clip", "brand": "Tarn", "price": "19,90", "breadcrumbs": "Light > Lamps", "images": [], "about": "<p>Fits on every shelf there is.</p>", "attributes": {"weight": 0.2}}
+"#;
+    let (text, rejected) = first_mapping("shop.jsonl", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(
+        &text,
+        &[
+            "system = \"shop\"",
+            "unknown = [\"N/A\"]",
+            "external_id = \"uniqId\"",
+            "name = \"title\"",
+            "category = { from = \"breadcrumbs\", separator = \">\" }",
+            "description = { from = \"about\", html = \"page\" }",
+            "price = { amount = { from = \"price\", decimal = \",\", on_bad = \"drop_value\" }, currency = { value = \"EUR\" } }",
+            "# unsure: no path has a currency; EUR is a guess",
+            "each = \"images\"",
+            "url = { from = \"url\", on_bad = \"drop_value\" }",
+            "#   attributes.weight: 2 values in 2 rows, numbers: 1.2 · 0.2",
+        ],
+    );
+}
+
+#[test]
+fn a_feed_of_reviews_is_recognised() {
+    let feed = "Id;ProductId;UserId;ProfileName;Score;Summary;Text\n\
+                1;P1;U1;Ada;87;Good;Bright enough for reading all night.\n\
+                2;P1;U2;Bo;20;Bad;Broke after a week of careful use.\n";
+    let (text, rejected) = first_mapping("reviews.csv", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(
+        &text,
+        &[
+            "delimiter = \";\"",
+            "[review]",
+            "external_id = \"Id\"",
+            "product = \"ProductId\"",
+            "rating = { from = \"Score\", scale = [0, 100] }",
+            "body = \"Text\"",
+            "title = \"Summary\"",
+            "author = { id = \"UserId\", name = \"ProfileName\" }",
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_guessed_is_said() {
+    let (text, _) = first_mapping(
+        "odd.jsonl",
+        "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 1, \"b\": \"x\"}\n",
+    );
+    has(
+        &text,
+        &[
+            "external_id = \"^line\"",
+            "# unsure: no path has the name of a name",
+            "# unsure: no path has the name of a category",
+        ],
+    );
+    let (text, _) = first_mapping(
+        "one.jsonl",
+        "{\"key\": \"k1\", \"label\": \"Lamp\"}\n{\"key\": \"k2\", \"label\": \"Lamp\"}\n",
+    );
+    has(
+        &text,
+        &["# unsure: no path has the name of an id; key is different in every row"],
+    );
+}
