@@ -123,8 +123,8 @@ impl<'m> Drafter<'m> {
     #[must_use]
     pub fn unmatched(&self) -> Vec<Unmatched> {
         let seen = self.seen.iter().map(String::as_str);
-        let seen = seen.chain(self.mapping.seen(&self.cache));
-        self.mapping.uses().unmatched(seen)
+        let seen = seen.chain(self.cache.paths());
+        self.mapping.uses().unmatched(&seen)
     }
 
     /// As [`Drafter::batch`], for any source of lines.

@@ -131,6 +131,11 @@ impl MappingCache {
         }
         &mut self.0[product]
     }
+
+    /// The paths that rows had, as far as specs were read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.iter().flat_map(specs::PlanCache::paths)
+    }
 }
 
 impl Mapping {
@@ -315,14 +320,6 @@ impl Mapping {
             create_only: true,
             ..draft
         })
-    }
-
-    /// The paths that rows had, as far as specs were read.
-    pub(crate) fn seen<'c>(
-        &self,
-        cache: &'c MappingCache,
-    ) -> impl Iterator<Item = &'c str> + Clone {
-        cache.0.iter().flat_map(specs::PlanCache::paths)
     }
 }
 

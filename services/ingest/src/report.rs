@@ -187,12 +187,12 @@ impl Report {
     /// Counts the products and reviews of a line, if a line may have several.
     pub fn count_records(&mut self, products: &[LineOutcome], reviews: &[LineOutcome]) {
         if let Some(records) = &mut self.records {
-            products
-                .iter()
-                .for_each(|outcome| records.products.add(outcome));
-            reviews
-                .iter()
-                .for_each(|outcome| records.reviews.add(outcome));
+            for outcome in products {
+                records.products.add(outcome);
+            }
+            for outcome in reviews {
+                records.reviews.add(outcome);
+            }
         }
     }
 

@@ -167,12 +167,12 @@ impl Guesses {
         let rating = finder.find(&RATINGS, |facts| facts.are_numbers() && !facts.listed);
         let body = finder.find(&BODIES, |facts| facts.length() > 30 && !facts.listed);
         let product = finder.find(&PRODUCTS, |facts| !facts.are_different() && !facts.listed);
-        let mut guesses = match (rating, body, product) {
-            (Some(rating), Some(body), Some(product)) => finder.review(&rating, &body, &product),
-            _ => {
-                finder.taken.clear();
-                finder.product()
-            }
+        let mut guesses = if let (Some(rating), Some(body), Some(product)) = (rating, body, product)
+        {
+            finder.review(&rating, &body, &product)
+        } else {
+            finder.taken.clear();
+            finder.product()
         };
         guesses.unknown = unknown(paths);
         guesses
@@ -347,18 +347,15 @@ impl Finder<'_> {
             quoted(&path)
         );
         let code = |facts: &Facts| facts.length() == 3;
-        Some(match self.find(&CURRENCIES, code) {
-            Some(currency) => {
-                let currency = quoted(&currency);
-                sure(
-                    "price",
-                    format!("{{ amount = {amount}, currency = {currency} }}"),
-                )
-            }
-            None => {
-                let value = format!("{{ amount = {amount}, currency = {{ value = \"EUR\" }} }}");
-                unsure("price", value, "no path has a currency; EUR is a guess")
-            }
+        Some(if let Some(currency) = self.find(&CURRENCIES, code) {
+            let currency = quoted(&currency);
+            sure(
+                "price",
+                format!("{{ amount = {amount}, currency = {currency} }}"),
+            )
+        } else {
+            let value = format!("{{ amount = {amount}, currency = {{ value = \"EUR\" }} }}");
+            unsure("price", value, "no path has a currency; EUR is a guess")
         })
     }
 

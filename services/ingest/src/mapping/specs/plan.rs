@@ -46,7 +46,9 @@ impl Specs {
             .rules_of(kind)
             .filter(|rule| rule.may_apply_to(kind.category, steps))
             .collect();
-        rules.iter().for_each(|rule| rule.mark(steps));
+        for rule in &rules {
+            rule.mark(steps);
+        }
         let (second, first): (Vec<&Rule>, Vec<&Rule>) =
             rules.into_iter().partition(|rule| rule.also);
         if self.excludes(steps) || first.iter().any(|rule| rule.skip) {

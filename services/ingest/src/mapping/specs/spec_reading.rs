@@ -190,9 +190,12 @@ impl SpecReading {
             let unit = unit.or(self.options.unit.as_deref());
             for piece in self.part_pieces(part) {
                 let value = self.value(Given::Plain(piece), unit, reading);
-                let named = |reason| match own {
-                    true => format!("{:?}: {reason}", shortened(&text)),
-                    false => format!("{:?}: {name} {reason}", shortened(&text)),
+                let named = |reason| {
+                    if own {
+                        format!("{:?}: {reason}", shortened(&text))
+                    } else {
+                        format!("{:?}: {name} {reason}", shortened(&text))
+                    }
                 };
                 let Some(value) = value.map_err(named)? else {
                     continue;

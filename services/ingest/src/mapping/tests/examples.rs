@@ -36,10 +36,10 @@ const EXAMPLES: &[Example] = &[
         "an amount out of a text with several, by its currency",
         At::Product,
         &[
-            r#"[[product.price]]"#,
+            "[[product.price]]",
             r#"amount = { from = "price", cut_at = ",", split = "{.} USD" }"#,
             r#"currency = { value = "USD" }"#,
-            r#"[[product.price]]"#,
+            "[[product.price]]",
             r#"amount = { from = "price", cut_at = ",", split = "{.} EUR" }"#,
             r#"currency = { value = "EUR" }"#,
         ],
@@ -134,7 +134,7 @@ const EXAMPLES: &[Example] = &[
         "keys out of the text, and several values of each",
         At::Specs,
         &[
-            r#"[[product.specs.rules]]"#,
+            "[[product.specs.rules]]",
             r#"path = "attributes""#,
             r#"cut_at = ",""#,
             r#"split = "{.key}={.}""#,
@@ -147,7 +147,7 @@ const EXAMPLES: &[Example] = &[
         "key, value and unit out of the text; what matches the first pattern is left out",
         At::Specs,
         &[
-            r#"[[product.specs.rules]]"#,
+            "[[product.specs.rules]]",
             r#"path = "attributes""#,
             r#"cut_at = ";""#,
             r#"split = ["internal: {_}", "{.key}: {.} [{.unit}]"]"#,

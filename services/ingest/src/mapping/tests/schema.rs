@@ -1,6 +1,6 @@
 //! The JSON Schema of mapping files has exactly the settings that the reader knows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
@@ -81,7 +81,7 @@ fn known(text: &str) -> BTreeSet<String> {
 #[test]
 fn the_schema_has_the_settings_that_the_reader_knows() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-    let mut settings: std::collections::BTreeMap<&str, BTreeSet<String>> = Default::default();
+    let mut settings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (part, text) in PARTS {
         let text = if text == "{}" {
             "{}\n[product]\nPRODUCT"
