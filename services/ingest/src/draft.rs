@@ -205,7 +205,7 @@ impl<'m> Drafter<'m> {
                 Err(reasons) => records.rejected_reviews.push(reasons),
             }
         }
-        records.status()
+        records.status(self.mapping.output())
     }
 
     /// Remembers the paths of a row, if it is one of the first.
@@ -240,7 +240,7 @@ impl<'m> Drafter<'m> {
         let first = self.ids.add(of, &id(&draft), line, first_is_kept);
         match first {
             Some(first) if first_is_kept => {
-                let reason = format!("repeats the id of line {first}, which is kept");
+                let reason = format!("repeats the id of line {first}; the mapping keeps the first");
                 Err(vec![Rejection::new(format!("{of}.external_id"), reason)])
             }
             _ => Ok(draft),
@@ -275,12 +275,12 @@ impl<'m> Drafter<'m> {
 }
 
 impl Records {
-    /// The status of a line with these records. One of a single record is as that record.
-    fn status(mut self) -> LineStatus {
+    /// The status of a line with these records.
+    fn status(mut self, output: MappingOutput) -> LineStatus {
         let rejected = self.rejected_products.len() + self.rejected_reviews.len();
         match (self.products + self.reviews, rejected) {
             (0, 0) => LineStatus::Skipped,
-            (0, 1) => {
+            (0, 1) if output != MappingOutput::Several => {
                 self.rejected_products.append(&mut self.rejected_reviews);
                 LineStatus::Rejected(self.rejected_products.pop().unwrap_or_default())
             }

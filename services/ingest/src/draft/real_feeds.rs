@@ -33,6 +33,7 @@ struct Drafted {
     dropped: BTreeMap<String, usize>,
     products: Vec<ProductDraft>,
     reviews: Vec<ReviewDraft>,
+    unmatched: usize,
 }
 
 fn open(mapping: &Mapping, path: &Path) -> Feed {
@@ -49,6 +50,14 @@ fn draft(mapping: &str, path: &Path) -> Drafted {
     while let Some(batch) = drafter.batch(&mut feed) {
         all.add(batch);
     }
+    let unmatched = drafter.unmatched();
+    for one in &unmatched {
+        println!(
+            "  no row has {}: {} ({:?})",
+            one.setting, one.path, one.similar
+        );
+    }
+    all.unmatched = unmatched.len();
     let rate = all.lines as f64 / start.elapsed().as_secs_f64();
     println!(
         "CHECKED the real feed {}: {} lines, {rate:.0} lines/s",

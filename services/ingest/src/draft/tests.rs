@@ -135,7 +135,7 @@ fn of_repeated_ids_the_last_or_the_first_line_is_kept() {
     let first = mapping(&format!("{PRODUCTS}\nrepeated_id = \"first\""));
     let batch = Drafter::new(&first).batch_of(&mut lines(rows())).unwrap();
     assert_eq!(batch.products.len(), 2);
-    let reason = "repeats the id of line 1, which is kept".to_owned();
+    let reason = "repeats the id of line 1; the mapping keeps the first".to_owned();
     assert_eq!(rejected(&batch), [(3, reason)]);
 }
 

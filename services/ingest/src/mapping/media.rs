@@ -6,6 +6,7 @@ use super::error::MappingError;
 use super::field::Field;
 use super::number::shortened;
 use super::path::Row;
+use super::pieces::pieces;
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::{OnBad, Reading};
@@ -17,6 +18,8 @@ use super::uses::UsedPath;
 pub(super) struct MediaFields {
     each: UsedPath,
     url: Field,
+    /// What separates several addresses in one text.
+    cut_at: Option<String>,
     alt: Option<Field>,
     kind: MediaKind,
     on_bad: OnBad,
@@ -50,6 +53,10 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
             .map_err(|reason| section.invalid("each", reason))?,
         on_bad: url.on_bad(),
         url,
+        cut_at: section
+            .text("cut_at")?
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned),
         alt: optional(section, "alt", defaults)?,
         kind: section.choice("kind", &KINDS)?.unwrap_or(MediaKind::Image),
     })
@@ -62,20 +69,34 @@ impl MediaFields {
         items.map(|item| row.at(item)).collect()
     }
 
-    /// Maps an item to a medium; records a problem if its URL is invalid.
-    pub(super) fn medium(&self, item: Row<'_>, problems: &mut Problems) -> Option<Media> {
-        let url = self.url.text(item, problems)?;
+    /// Maps an item to media; records a problem for each URL that is invalid.
+    pub(super) fn media(&self, item: Row<'_>, problems: &mut Problems) -> Vec<Media> {
+        let Some(text) = self.url.text(item, problems) else {
+            return Vec::new();
+        };
+        let urls = match &self.cut_at {
+            // Line ends have become blanks, and there are none in addresses.
+            Some(blank) if blank.trim().is_empty() => pieces(&text, " "),
+            Some(separator) => pieces(&text, separator),
+            None => vec![text.as_str()],
+        };
+        let urls = urls.into_iter();
+        urls.filter_map(|url| self.medium(url, item, problems))
+            .collect()
+    }
+
+    fn medium(&self, url: &str, item: Row<'_>, problems: &mut Problems) -> Option<Media> {
         let is_url = url.starts_with("https://") || url.starts_with("http://");
         if !is_url || url.contains(char::is_whitespace) {
             let reason = format!(
                 "{:?} is not a URL; it must start with https:// or http:// and contain no blanks",
-                shortened(&url)
+                shortened(url)
             );
             problems.bad(self.on_bad, &self.url.name, reason);
             return None;
         }
         Some(Media {
-            url,
+            url: url.to_owned(),
             alt: text(self.alt.as_ref(), item, problems),
             kind: self.kind,
         })

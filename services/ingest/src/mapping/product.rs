@@ -162,7 +162,7 @@ impl ProductMapping {
         let mut media = Vec::new();
         for fields in &self.media {
             for item in fields.items(row) {
-                media.extend(fields.medium(item, problems));
+                media.extend(fields.media(item, problems));
             }
         }
         media

@@ -117,6 +117,13 @@ const EXAMPLES: &[Example] = &[
         "category: Light > Lamps",
     ),
     (
+        "several pictures in one text",
+        At::Product,
+        &[r#"media = { url = "images", cut_at = "|" }"#],
+        r#"{"images": "https://e.org/1.jpg|https://e.org/2.jpg"}"#,
+        "media: https://e.org/1.jpg https://e.org/2.jpg",
+    ),
+    (
         "a value in some rows only",
         At::Product,
         &[r#"sku = { from = "ean", where = { type = { not = "bundle" } } }"#],
@@ -304,6 +311,7 @@ fn of_product(draft: &ProductDraft) -> Told {
     let price = draft
         .price
         .map(|price| format!("{} {}", price.amount(), price.currency.code()));
+    let media: Vec<&str> = draft.media.iter().map(|one| one.url.as_str()).collect();
     vec![
         ("external_id", "id", draft.source.external_id.clone()),
         ("sku", "sku", or_none(draft.sku.clone())),
@@ -315,6 +323,7 @@ fn of_product(draft: &ProductDraft) -> Told {
         ),
         ("category", "category", draft.category.join(" > ")),
         ("price", "price", or_none(price)),
+        ("media", "media", media.join(" ")),
     ]
 }
 
