@@ -140,7 +140,9 @@ fn similar<'s>(path: &str, seen: impl Iterator<Item = &'s str>) -> Option<String
         let end = last(&wanted) == last(&other);
         whole.max(if end { MIN_SIMILARITY } else { 0.0 })
     };
-    let scored = seen.map(|other| (score(other), other));
+    // Rows of other kinds may have the path itself.
+    let others = seen.filter(|other| *other != path);
+    let scored = others.map(|other| (score(other), other));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
     best.filter(|(score, _)| *score >= MIN_SIMILARITY)
         .map(|(_, other)| other.to_owned())
@@ -178,5 +180,6 @@ mod tests {
             Some("offers[].price")
         );
         assert_eq!(similar("weight", seen.into_iter()), None);
+        assert_eq!(similar("title", seen.into_iter()), None);
     }
 }

@@ -42,7 +42,8 @@ fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Units, String> {
         let row = row.map_err(|error| error.to_string())?;
         let path = Path::parse(&row[1]).map_err(|reason| format!("{:?}: {reason}", &row[1]))?;
         let of_category = units.entry(row[0].to_owned()).or_default();
-        let named = named(row[2].to_owned(), setting, path.to_string(), uses);
+        let setting = format!("{setting}, {}", &row[0]);
+        let named = named(row[2].to_owned(), &setting, path.to_string(), uses);
         of_category.insert(path.to_string(), named);
     }
     Ok(units)
