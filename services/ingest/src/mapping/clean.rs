@@ -25,12 +25,24 @@ impl Clean {
         ("keep", Self::Keep),
     ];
 
-    /// Returns the cleaned text.
+    /// Returns the cleaned text, without control characters unless everything is kept.
     pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
+        // What is collapsed already holds visible signs and blanks only.
+        if self == Self::Collapse && is_collapsed(text) {
+            return Cow::Borrowed(text);
+        }
+        let clean = self.spaced(text);
+        match self {
+            Self::Keep => clean,
+            _ => without_controls(clean),
+        }
+    }
+
+    /// Returns the text with clean white space.
+    fn spaced(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Keep => Cow::Borrowed(text),
             Self::Trim => Cow::Borrowed(text.trim()),
-            Self::Collapse if is_collapsed(text) => Cow::Borrowed(text),
             Self::Collapse => Cow::Owned(vitrine_model::text::collapse(text)),
             Self::Lines => Cow::Owned(lines(text)),
         }
@@ -39,7 +51,7 @@ impl Clean {
 
 /// Removes control characters other than tabs and line ends, as they come from texts of a wrong
 /// encoding; those that are white space become blanks. NUL is kept, so that it is refused.
-pub(crate) fn without_controls(text: Cow<'_, str>) -> Cow<'_, str> {
+fn without_controls(text: Cow<'_, str>) -> Cow<'_, str> {
     let unwanted = |c: char| c.is_control() && !matches!(c, '\0' | '\t' | '\n' | '\r');
     if !text.contains(unwanted) {
         return text;
@@ -55,7 +67,7 @@ pub(crate) fn without_controls(text: Cow<'_, str>) -> Cow<'_, str> {
 fn is_collapsed(text: &str) -> bool {
     let mut blank = true;
     for byte in text.bytes() {
-        let plain = byte > b' ' && byte.is_ascii();
+        let plain = byte.is_ascii_graphic();
         if !plain && (byte != b' ' || blank) {
             return false;
         }

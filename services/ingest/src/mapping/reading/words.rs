@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::super::clean::{Clean, without_controls};
 use super::{Reading, Scalar};
 
 impl Reading {
@@ -73,10 +72,6 @@ impl Reading {
         let clean = match text {
             Cow::Borrowed(text) => self.clean.apply(text),
             Cow::Owned(text) => Cow::Owned(self.clean.apply(&text).into_owned()),
-        };
-        let clean = match self.clean {
-            Clean::Keep => clean,
-            _ => without_controls(clean),
         };
         if clean.contains('\0') {
             return Err("contains a NUL character".to_owned());
