@@ -5,6 +5,8 @@
 //! | `VITRINE_MONGOD` | the mongod to test with; without it one is searched for |
 //! | `PATH` | where a mongod is searched for |
 //! | `XDG_CACHE_HOME`, `HOME` | where a downloaded mongod is cached |
+//! | `VITRINE_CHROMIUM` | the browser to test with; without it one is searched for on `PATH` |
+//! | `VITRINE_TEST_BROWSER` | `none` leaves out the tests in a browser; refused when `CI` is set |
 //! | `REQUIRE_NODE` | `1`: tests that need Node.js fail without it, instead of being left out |
 //! | `UPDATE_EXPECT` | `1` rewrites generated files instead of comparing them |
 
@@ -36,6 +38,20 @@ pub fn update_expected() -> bool {
 #[must_use]
 pub fn requires_node() -> bool {
     read("REQUIRE_NODE").is_some_and(|value| value == "1")
+}
+
+/// Returns the browser to test with, whether tests in a browser are left out, and whether this is CI.
+#[must_use]
+pub fn browser_choice() -> (Option<PathBuf>, bool, bool) {
+    let left_out = read("VITRINE_TEST_BROWSER").is_some_and(|value| value == "none");
+    let chosen = read("VITRINE_CHROMIUM").map(PathBuf::from);
+    (chosen, left_out, read("CI").is_some())
+}
+
+/// Returns where programs are searched for.
+#[must_use]
+pub fn search_path() -> OsString {
+    read("PATH").unwrap_or_default()
 }
 
 /// Returns the target directory of cargo, three levels above the running test.

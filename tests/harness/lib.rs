@@ -30,6 +30,7 @@
 //! | [`process`] | the real binary |
 //! | [`node`] | the scripts that run with Node.js |
 //! | [`http`] | a minimal HTTP client for it |
+//! | [`browser`] | a headless browser for its pages |
 //! | [`mongod`] | the database server of a test run |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
@@ -37,6 +38,7 @@
 //! | [`environment`] | everything that is read from the environment |
 
 pub mod app;
+pub mod browser;
 pub mod dear;
 pub mod documents;
 pub mod drafts;

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     ("vitrine-domain", &["vitrine-model", "vitrine-storage"]),
@@ -21,6 +21,7 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("vitrine-ingest", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),
+    ("vitrine-web", &[]),
     (
         "vitrine-server",
         &[
@@ -31,6 +32,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "vitrine-model",
             "vitrine-mongod",
             "vitrine-storage",
+            "vitrine-web",
         ],
     ),
     (
@@ -44,6 +46,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "vitrine-mongod",
             "vitrine-server",
             "vitrine-storage",
+            "vitrine-web",
         ],
     ),
 ];
@@ -56,7 +59,7 @@ const OWNERS: [(&str, &[&str]); 11] = [
     ("async-graphql-value", &["vitrine-api"]),
     ("async-graphql-axum", &["vitrine-api"]),
     ("apollo-compiler", &["vitrine-api"]),
-    ("axum", &["vitrine-api"]),
+    ("axum", &["vitrine-api", "vitrine-web"]),
     ("tower-http", &["vitrine-api"]),
     ("dataloader", &["vitrine-api"]),
     ("clap", &["vitrine-server"]),

@@ -66,4 +66,5 @@ mod subscriptions;
 mod tokens;
 mod versions;
 mod waiting;
+mod web;
 mod workers;

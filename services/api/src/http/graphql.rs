@@ -9,7 +9,7 @@ use axum::{
     body::Body,
     extract::{RawQuery, State},
     http::{HeaderMap, HeaderValue, Response, StatusCode, header},
-    response::{Html, IntoResponse},
+    response::{IntoResponse, Redirect},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,7 @@ pub(super) async fn post(
     }
 }
 
-/// `GET /graphql`: a WebSocket, the playground, a query, or any subscription as a stream of events.
+/// `GET /graphql`: a WebSocket, the way to the playground, a query, or any subscription as a stream of events.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Extension(id): Extension<RequestId>,
@@ -69,8 +69,12 @@ pub(super) async fn get(
     }
     let request = match query_string::read(query.as_deref().unwrap_or_default()) {
         Ok(Some(request)) => request,
-        Ok(None) if api.playground && accept::wants_html(&headers) => return playground(),
-        Ok(None) => return response::protocol(StatusCode::BAD_REQUEST, "There is no query."),
+        Ok(None) => {
+            return match api.playground.filter(|_| accept::wants_html(&headers)) {
+                Some(path) => Redirect::to(path).into_response(),
+                None => response::protocol(StatusCode::BAD_REQUEST, "There is no query."),
+            };
+        }
         Err(message) => return response::protocol(StatusCode::BAD_REQUEST, message),
     };
     let Some(formats) = Formats::of(&headers) else {
@@ -251,8 +255,4 @@ fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
-}
-
-fn playground() -> Response<Body> {
-    Html(include_str!("graphiql.html")).into_response()
 }

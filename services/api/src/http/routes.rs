@@ -45,7 +45,7 @@ pub struct Api {
     pub(super) request_limiter: RequestLimiter,
     pub(super) authenticate: Authenticate,
     pub(super) ready: Ready,
-    pub(super) playground: bool,
+    pub(super) playground: Option<&'static str>,
     pub(super) origins: Vec<HeaderValue>,
     pub(super) sockets: Sockets,
     pub(super) ids: Ids,
@@ -67,7 +67,7 @@ impl Api {
             request_limiter,
             authenticate: Arc::new(|_| Ok(RequestContext::new())),
             ready: Arc::new(|| Ok(())),
-            playground: false,
+            playground: None,
             origins: Vec::new(),
             sockets: Sockets::new(SocketLimits::default()),
             ids: Ids::default(),
@@ -97,10 +97,11 @@ impl Api {
         self
     }
 
-    /// Sets whether browsers are shown a page for trying out queries.
+    /// Sets the path of a page for trying out queries, to which browsers are sent that open the
+    /// endpoint.
     #[must_use]
-    pub fn playground(mut self, shown: bool) -> Self {
-        self.playground = shown;
+    pub fn playground(mut self, path: Option<&'static str>) -> Self {
+        self.playground = path;
         self
     }
 

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use vitrine_domain::Catalog;
 use vitrine_mongod::Instance;
+use vitrine_web::{Identity, Site};
 
 use super::endpoints::{Endpoints, listen};
 use super::serve::{Service, close, serve};
@@ -54,15 +55,40 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let keys = token_keys(&cli.common).await?;
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(&cli.common, database.local.as_ref(), source)?;
-    let token = tokens.issue(
-        "developer",
-        &["admin".to_owned()],
-        catalog.now(),
-        TOKEN_HOURS,
-    )?;
-    print_welcome(&cli, &database, &listener.local_addr()?.to_string(), &token);
+    let token = issue(&tokens, &catalog, "developer", "admin")?;
+    let address = listener.local_addr()?.to_string();
+    print_welcome(&cli, &database, &address, &token);
+    let site = Site {
+        storefront: true,
+        graphiql: true,
+        origin: Some(format!("http://{address}")),
+        identities: identities(&tokens, &catalog)?,
+    };
     let auth = (tokens, keys);
-    run_service(listener, (database, catalog), auth, &cli, shutdown).await
+    run_service(listener, (database, catalog), auth, (&cli, site), shutdown).await
+}
+
+/// Issues a token for development.
+fn issue(tokens: &Tokens, catalog: &Catalog, subject: &str, role: &str) -> anyhow::Result<String> {
+    tokens.issue(subject, &[role.to_owned()], catalog.now(), TOKEN_HOURS)
+}
+
+/// As whom visitors of the storefront may act.
+fn identities(tokens: &Tokens, catalog: &Catalog) -> anyhow::Result<Vec<Identity>> {
+    let people = [
+        ("ada", "shopper", "Ada, a shopper"),
+        ("ben", "shopper", "Ben, a shopper"),
+        ("mo", "moderator", "Mo, a moderator"),
+        ("developer", "admin", "An admin"),
+    ];
+    let identity = |(subject, role, label): (&str, &str, &str)| {
+        Ok(Identity {
+            label: label.to_owned(),
+            subject: subject.to_owned(),
+            token: issue(tokens, catalog, subject, role)?,
+        })
+    };
+    people.into_iter().map(identity).collect()
 }
 
 /// Migrates the database and opens the catalogue in it.
@@ -77,7 +103,7 @@ async fn run_service(
     listener: TcpListener,
     (mut database, catalog): (Database, Catalog),
     (tokens, keys): (Tokens, Option<KeyKeeper>),
-    cli: &Cli,
+    (cli, site): (&Cli, Site),
     shutdown: Pin<Box<impl Future<Output = ()>>>,
 ) -> anyhow::Result<ExitCode> {
     let workers = Workers::new(database.health.clone());
@@ -97,7 +123,7 @@ async fn run_service(
         rates: None,
         endpoints: Endpoints::local(listener)?,
         workers: &workers,
-        playground: true,
+        site,
     };
     let (exited, exit) = oneshot::channel();
     let stop = watch_mongod(shutdown, database.instance.take(), exited);
@@ -177,7 +203,10 @@ fn print_welcome(cli: &Cli, database: &Database, address: &str, token: &str) {
     };
     let body = serde_json::json!({ "query": QUERY });
     print(&format!(
-        "\nVitrine is ready at {url}  (open it in a browser to try queries)\n\n\
+        "\nVitrine is ready at {url}\n\n\
+         In a browser:\n  \
+         the shop  http://{address}/\n  \
+         GraphiQL  http://{address}/graphiql\n\n\
          A query to paste:\n  {QUERY}\n\n\
          The same from a shell:\n  curl -s {url} -H 'content-type: application/json' -d '{body}'\n\n\
          A token for development (role admin; send it as `authorization: Bearer …`):\n  {token}\n\n\

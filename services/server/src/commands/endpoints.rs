@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use vitrine_api::http::{
     Api, ConnectionLimits, Connections, Listener, SocketLimits, Sockets, monitor, router, serve,
 };
+use vitrine_web::Site;
 
 use crate::certificate::CertificateKeeper;
 use crate::local::open_file_limit;
@@ -108,10 +109,10 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Serves the API and its monitoring until `stop` is cancelled.
+    /// Serves the API with its pages, and the monitoring, until `stop` is cancelled.
     pub(super) async fn serve(
         self,
-        api: Api,
+        (api, site): (Api, Site),
         workers: &Workers,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
@@ -120,12 +121,13 @@ impl Endpoints {
         if self.public_metrics {
             api = api.metrics(metrics());
         }
+        let pages = vitrine_web::around(router(api), site);
         let monitor_router = monitor(workers.ready(), metrics());
         let mut listener = Listener::from(self.listener).connections(self.connections);
         if let Some(tls) = self.tls {
             listener = listener.tls(tls);
         }
-        let serving = serve(listener, router(api), stop.clone().cancelled_owned());
+        let serving = serve(listener, pages, stop.clone().cancelled_owned());
         let monitoring = async {
             match self.monitor {
                 Some(listener) => serve(listener, monitor_router, stop.cancelled_owned()).await,

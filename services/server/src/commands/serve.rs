@@ -15,6 +15,7 @@ use vitrine_api::http::{
     client_address, monitor,
 };
 use vitrine_domain::Catalog;
+use vitrine_web::Site;
 
 use super::endpoints::{Endpoints, listen_for_monitoring};
 use super::{log_progress, process_name, shutdown_signal};
@@ -76,7 +77,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         rates: cli.limits.rates(),
         endpoints,
         workers: &workers,
-        playground: cli.clients.graphiql,
+        site: cli.clients.site(),
     };
     let database = Box::pin(serve(service, shutdown, opening)).await?;
     close(workers, &catalog).await;
@@ -189,7 +190,7 @@ pub(super) struct Service<'a> {
     pub(super) rates: Option<RateLimits>,
     pub(super) endpoints: Endpoints,
     pub(super) workers: &'a Workers,
-    pub(super) playground: bool,
+    pub(super) site: Site,
 }
 
 /// Serves until `stop` completes, then waits for running requests. Meanwhile `opening` opens the
@@ -222,7 +223,7 @@ pub(super) async fn serve<T>(
     let api = Api::new(engine, limiter.clone())
         .observe(observer)
         .slow_operation(service.telemetry.slow_operation())
-        .playground(service.playground)
+        .playground(service.site.graphiql.then_some("/graphiql"))
         .origins(clients.allowed_origin.iter().cloned())
         .cache_max_age(clients.max_age())
         .persisted_queries(persisted_queries)
@@ -262,8 +263,8 @@ pub(super) async fn serve<T>(
                 .invalid_check(move || guard.check_invalid()))
         });
     let api = if traced { api.trace(join_trace) } else { api };
-    let (endpoints, workers) = (service.endpoints, service.workers);
-    let serving = async |stop| endpoints.serve(api, workers, stop).await;
+    let (endpoints, workers, site) = (service.endpoints, service.workers, service.site);
+    let serving = async |stop| endpoints.serve((api, site), workers, stop).await;
     let opened = open_while_serving(stop, serving, opening).await?;
     // Subscribers are told to reconnect; another process sends them what they missed.
     sockets.close(DRAIN_TIMEOUT).await;

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use vitrine_api::graphql::engine;
 use vitrine_api::http::{HeaderValue, TrustedDocuments};
+use vitrine_web::Site;
 
 /// What clients may rely on.
 #[derive(Clone, Debug, Args)]
@@ -35,9 +36,26 @@ pub struct ClientSettings {
     /// Show browsers a page for trying out queries. For serve.
     #[arg(long, global = true, env = "VITRINE_GRAPHIQL")]
     pub graphiql: bool,
+    /// Show browsers the storefront. For serve; dev always does.
+    #[arg(long, global = true, env = "VITRINE_STOREFRONT")]
+    pub storefront: bool,
+    /// The public origin of the storefront, `https://shop.example`, for canonical addresses and
+    /// structured data. For serve.
+    #[arg(long, global = true, env = "VITRINE_STOREFRONT_ORIGIN", value_parser = shop_origin)]
+    pub storefront_origin: Option<String>,
 }
 
 impl ClientSettings {
+    /// The pages that browsers get from `serve`.
+    pub(crate) fn site(&self) -> Site {
+        Site {
+            storefront: self.storefront,
+            graphiql: self.graphiql,
+            origin: self.storefront_origin.clone(),
+            identities: Vec::new(),
+        }
+    }
+
     /// How long caches may use public answers.
     pub(crate) fn max_age(&self) -> Duration {
         Duration::from_secs(self.cache_max_age.into())
@@ -61,6 +79,13 @@ impl ClientSettings {
         }
         Ok(Some(trusted))
     }
+}
+
+/// Reads the public origin of the storefront.
+fn shop_origin(text: &str) -> Result<String, String> {
+    let origin = origin(text)?;
+    let text = origin.to_str().map_err(|error| error.to_string())?;
+    Ok(text.to_owned())
 }
 
 /// Reads an origin as browsers send it: scheme, host and port.

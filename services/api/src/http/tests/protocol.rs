@@ -171,18 +171,14 @@ async fn other_methods_and_paths_are_refused_in_json() {
 }
 
 #[tokio::test]
-async fn the_playground_is_shown_to_browsers_if_enabled() {
+async fn browsers_are_sent_to_the_playground_if_there_is_one() {
     let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
     let server = Server::plain().await;
     assert_eq!(server.get("/graphql", browser).await.status, 400);
-    let server = Server::start(Capacity::default(), |api| api.playground(true)).await;
+    let server = Server::start(Capacity::default(), |api| api.playground(Some("/try"))).await;
     let page = server.get("/graphql", browser).await;
-    assert_eq!(page.status, 200);
-    assert!(
-        page.header("content-type")
-            .unwrap()
-            .starts_with("text/html")
-    );
+    assert_eq!(page.status, 303);
+    assert_eq!(page.header("location"), Some("/try"));
     assert_eq!(server.get("/graphql", "").await.status, 400);
 }
 

@@ -1,0 +1,281 @@
+//! Scripts and style sheets. Their address has a hash of all of them, so that browsers may keep
+//! them for ever, and a page never mixes those of two releases.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::{LazyLock, OnceLock};
+
+use axum::body::{Body, Bytes};
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+
+use crate::operations;
+
+/// A file that pages load.
+struct Asset {
+    content: Bytes,
+    /// Compressed when it is first asked for.
+    compressed: OnceLock<Bytes>,
+}
+
+/// All files that pages load, with their hash.
+struct Assets {
+    version: String,
+    by_path: BTreeMap<&'static str, Asset>,
+}
+
+macro_rules! files {
+    ($($path:literal => $file:literal),* $(,)?) => {
+        &[$(($path, include_bytes!($file).as_slice())),*]
+    };
+}
+
+/// Every file of `ui` and `vendor` that is served; a test compares.
+const FILES: &[(&str, &[u8])] = files![
+    "graphiql/main.js" => "../ui/graphiql/main.js",
+    "shared/asked.js" => "../ui/shared/asked.js",
+    "shared/format.js" => "../ui/shared/format.js",
+    "shared/graphql.js" => "../ui/shared/graphql.js",
+    "shared/live.js" => "../ui/shared/live.js",
+    "shared/session.js" => "../ui/shared/session.js",
+    "store/address.js" => "../ui/store/address.js",
+    "store/chart.js" => "../ui/store/chart.js",
+    "store/compare.js" => "../ui/store/compare.js",
+    "store/gallery.js" => "../ui/store/gallery.js",
+    "store/header.js" => "../ui/store/header.js",
+    "store/home.js" => "../ui/store/home.js",
+    "store/list.js" => "../ui/store/list.js",
+    "store/main.js" => "../ui/store/main.js",
+    "store/navigation.js" => "../ui/store/navigation.js",
+    "store/panel.js" => "../ui/store/panel.js",
+    "store/product.js" => "../ui/store/product.js",
+    "store/review-form.js" => "../ui/store/review-form.js",
+    "store/reviews.js" => "../ui/store/reviews.js",
+    "store/search.js" => "../ui/store/search.js",
+    "store/specs.js" => "../ui/store/specs.js",
+    "store/tile.js" => "../ui/store/tile.js",
+    "style/graphiql.css" => "../ui/style/graphiql.css",
+    "style/store.css" => "../ui/style/store.css",
+    "vendor/graphiql/graphiql.min.css" => "../vendor/graphiql/graphiql.min.css",
+    "vendor/graphiql/graphiql.min.js" => "../vendor/graphiql/graphiql.min.js",
+    "vendor/graphiql/react-dom.production.min.js" => "../vendor/graphiql/react-dom.production.min.js",
+    "vendor/graphiql/react.production.min.js" => "../vendor/graphiql/react.production.min.js",
+    "vendor/preact/hooks.js" => "../vendor/preact/hooks.js",
+    "vendor/preact/preact.js" => "../vendor/preact/preact.js",
+    "vendor/preact/signals-core.js" => "../vendor/preact/signals-core.js",
+    "vendor/preact/signals.js" => "../vendor/preact/signals.js",
+];
+
+/// The scripts of the storefront, which a page asks for together.
+pub(crate) const STORE_MODULES: &[&str] = &[
+    "operations.js",
+    "vendor/preact/preact.js",
+    "vendor/preact/hooks.js",
+    "vendor/preact/signals.js",
+    "vendor/preact/signals-core.js",
+    "shared/asked.js",
+    "shared/format.js",
+    "shared/graphql.js",
+    "shared/live.js",
+    "shared/session.js",
+    "store/address.js",
+    "store/chart.js",
+    "store/compare.js",
+    "store/gallery.js",
+    "store/header.js",
+    "store/home.js",
+    "store/list.js",
+    "store/navigation.js",
+    "store/panel.js",
+    "store/product.js",
+    "store/review-form.js",
+    "store/reviews.js",
+    "store/search.js",
+    "store/specs.js",
+    "store/tile.js",
+];
+
+/// Smaller answers are not compressed, in bytes.
+const MIN_COMPRESSED: usize = 1_024;
+
+static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
+    let files = FILES
+        .iter()
+        .map(|(path, content)| (*path, Bytes::from_static(content)));
+    let made = [("operations.js", Bytes::from(operations::module()))];
+    let mut hash = Sha256::new();
+    let mut by_path = BTreeMap::new();
+    for (path, content) in files.chain(made) {
+        hash.update(path);
+        hash.update(content.len().to_le_bytes());
+        hash.update(&content);
+        let compressed = OnceLock::new();
+        by_path.insert(
+            path,
+            Asset {
+                content,
+                compressed,
+            },
+        );
+    }
+    let hash = hash.finalize();
+    let version = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
+    Assets {
+        version: version.collect(),
+        by_path,
+    }
+});
+
+/// Returns the address of a file.
+pub(crate) fn address(path: &str) -> String {
+    format!("/assets/{}/{path}", ASSETS.version)
+}
+
+/// `GET /assets/{version}/{path}`. A page of another release gets the present file, and may not keep
+/// it.
+pub(crate) async fn serve(
+    Path((version, path)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let Some((path, asset)) = ASSETS.by_path.get_key_value(path.as_str()) else {
+        let mut response = Response::new(Body::from("There is no such file."));
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    };
+    let mut response = if accepts_gzip(&headers) && asset.content.len() >= MIN_COMPRESSED {
+        let packed = asset
+            .compressed
+            .get_or_init(|| gzip(&asset.content, Compression::best()));
+        as_gzip(packed.clone())
+    } else {
+        Response::new(Body::from(asset.content.clone()))
+    };
+    let kind = match path.rsplit_once('.') {
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        _ => "text/css; charset=utf-8",
+    };
+    let caching = if version == ASSETS.version {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    response
+}
+
+/// Returns a response with this body, compressed if the client accepts it and it is worth it.
+pub(crate) fn compressed(body: Vec<u8>, headers: &HeaderMap) -> Response<Body> {
+    let mut response = if accepts_gzip(headers) && body.len() >= MIN_COMPRESSED {
+        as_gzip(gzip(&body, Compression::new(4)))
+    } else {
+        Response::new(Body::from(body))
+    };
+    let vary = HeaderValue::from_static("accept-encoding, authorization");
+    response.headers_mut().insert(header::VARY, vary);
+    response
+}
+
+fn as_gzip(packed: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(packed));
+    let gzip = HeaderValue::from_static("gzip");
+    response
+        .headers_mut()
+        .insert(header::CONTENT_ENCODING, gzip);
+    response
+}
+
+fn gzip(content: &[u8], level: Compression) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(content.len() / 3), level);
+    // Writing to memory does not fail.
+    let written = encoder.write_all(content).and_then(|()| encoder.finish());
+    written.unwrap_or_default().into()
+}
+
+/// Whether `Accept-Encoding` names gzip, and not with a weight of zero.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let mut codings = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let refused = weight
+            .trim()
+            .strip_prefix("q=")
+            .and_then(|q| q.parse().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && refused != Some(0.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path as FilePath, PathBuf};
+
+    use super::*;
+
+    fn files_below(folder: &FilePath, found: &mut BTreeSet<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files_below(&path, found);
+            } else {
+                found.insert(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_script_and_style_sheet_is_served() {
+        let root = FilePath::new(env!("CARGO_MANIFEST_DIR"));
+        let mut found = BTreeSet::new();
+        for folder in ["ui", "vendor"] {
+            files_below(&root.join(folder), &mut found);
+        }
+        let is_served = |path: &PathBuf| {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            matches!(extension, Some("js" | "css"))
+        };
+        let found: BTreeSet<PathBuf> = found.into_iter().filter(is_served).collect();
+        let served = FILES.iter().map(|(path, _)| {
+            let folder = if path.starts_with("vendor/") {
+                ""
+            } else {
+                "ui"
+            };
+            root.join(folder).join(path)
+        });
+        assert_eq!(found, served.collect());
+    }
+
+    #[test]
+    fn the_storefront_preloads_exactly_what_it_imports() {
+        let mut modules: BTreeSet<&str> = STORE_MODULES.iter().copied().collect();
+        modules.insert("store/main.js");
+        let scripts = ASSETS
+            .by_path
+            .keys()
+            .filter(|path| !path.contains("graphiql") && !path.starts_with("style/"));
+        assert_eq!(modules, scripts.copied().collect());
+    }
+
+    #[test]
+    fn gzip_is_sent_to_those_who_accept_it() {
+        let accepts = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
+            accepts_gzip(&headers)
+        };
+        assert!(accepts("br, gzip;q=0.5"));
+        assert!(accepts("GZIP"));
+        assert!(!accepts("br, zstd"));
+        assert!(!accepts("gzip;q=0"));
+        assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+}

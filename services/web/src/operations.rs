@@ -1,0 +1,152 @@
+//! The operations of the pages: the files of `ui/operations`, each with the fragments that it uses.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// An operation of the pages.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Its name, which is that of its file.
+    pub name: &'static str,
+    /// Its text, with the fragments that it uses.
+    pub text: String,
+}
+
+macro_rules! operations {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../ui/operations/", $name, ".graphql")))),*]
+    };
+}
+
+/// The fragments that operations share.
+const FRAGMENTS: &str = include_str!("../ui/operations/fragments.graphql");
+
+/// Every file of `ui/operations` but the fragments; a test compares.
+const FILES: &[(&str, &str)] = operations![
+    "Compare",
+    "Count",
+    "DeleteReview",
+    "EditReview",
+    "Facets",
+    "Home",
+    "List",
+    "OwnReview",
+    "Product",
+    "Ratings",
+    "RecordView",
+    "Related",
+    "RemoveVote",
+    "ReportReview",
+    "ReviewAdded",
+    "ReviewPage",
+    "SubmitReview",
+    "Suggest",
+    "Units",
+    "VoteReview",
+];
+
+static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    let shared = fragments(FRAGMENTS);
+    FILES
+        .iter()
+        .map(|(name, text)| Operation {
+            name,
+            text: complete(text, &shared),
+        })
+        .collect()
+});
+
+/// Returns all operations of the pages, in the order of their names.
+#[must_use]
+pub fn operations() -> &'static [Operation] {
+    &OPERATIONS
+}
+
+/// Returns the text of an operation.
+pub(crate) fn operation(name: &str) -> &'static str {
+    let found = OPERATIONS.iter().find(|operation| operation.name == name);
+    found.map_or("", |operation| operation.text.as_str())
+}
+
+/// Returns a module that exports every operation under its name.
+pub(crate) fn module() -> String {
+    let exported = operations().iter().map(|Operation { name, text }| {
+        let text = serde_json::Value::from(text.as_str());
+        format!("export const {name} = {text};")
+    });
+    let lines: Vec<String> = exported.collect();
+    lines.join("\n")
+}
+
+/// Splits a file into its fragments, by name.
+fn fragments(file: &str) -> BTreeMap<&str, &str> {
+    let starts = file.match_indices("fragment ").map(|(at, _)| at);
+    let starts: Vec<usize> = starts
+        .filter(|at| *at == 0 || file[..*at].ends_with('\n'))
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain([file.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(start, end)| {
+            let text = &file[*start..end];
+            // What follows the last brace is the comment of the next fragment.
+            let text = &text[..=text.rfind('}')?];
+            let name = text.split_whitespace().nth(1)?;
+            Some((name, text))
+        })
+        .collect()
+}
+
+/// Adds the fragments that a text uses, and those that they use.
+fn complete(text: &str, shared: &BTreeMap<&str, &str>) -> String {
+    let mut complete = text.trim_end().to_owned();
+    let mut at = 0;
+    while let Some(next) = complete[at..].find("...") {
+        at += next + 3;
+        let rest = complete[at..].trim_start();
+        let name: String = rest
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect();
+        let known = complete.contains(&format!("fragment {name} on "));
+        if let (Some(fragment), false) = (shared.get(name.as_str()), known) {
+            complete.push_str("\n\n");
+            complete.push_str(fragment);
+        }
+    }
+    complete.push('\n');
+    complete
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_an_operation() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/operations");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let mut known: BTreeSet<String> = operations()
+            .iter()
+            .map(|operation| format!("{}.graphql", operation.name))
+            .collect();
+        known.insert("fragments.graphql".to_owned());
+        assert_eq!(files, known);
+    }
+
+    #[test]
+    fn fragments_are_added_once_and_with_what_they_use() {
+        let file = "fragment A on P {\n  ...B\n}\n\n# About B.\nfragment B on P {\n  id\n}\n";
+        let shared = fragments(file);
+        let text = "query Q {\n  p { ...A ...B ... on X { y } }\n}\n";
+        let expected = "query Q {\n  p { ...A ...B ... on X { y } }\n}\n\n\
+                        fragment A on P {\n  ...B\n}\n\nfragment B on P {\n  id\n}\n";
+        assert_eq!(complete(text, &shared), expected);
+    }
+}

@@ -1,0 +1,187 @@
+//! The routes of the pages, around those of the API.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{get, post};
+
+use crate::asking::Asker;
+use crate::identities::{self, Identity};
+use crate::{assets, document, pages, pictures};
+
+/// What browsers may do on a page of the storefront: load from this host only. Pictures of products
+/// may be on hosts of the shop.
+const STORE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                            img-src 'self' https:; connect-src 'self'; form-action 'self'; \
+                            base-uri 'none'; frame-ancestors 'none'";
+/// GraphiQL's editor writes style sheets and has pictures in its own.
+const GRAPHIQL_POLICY: &str = "default-src 'none'; script-src 'self'; \
+                               style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                               connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Which pages there are.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// Whether there is a storefront.
+    pub storefront: bool,
+    /// Whether there is a page for trying out queries.
+    pub graphiql: bool,
+    /// The public origin of the shop, such as `https://shop.example`. With it, canonical addresses
+    /// and structured data are absolute.
+    pub origin: Option<String>,
+    /// As whom visitors may act. For development only.
+    pub identities: Vec<Identity>,
+}
+
+/// What all pages share.
+pub(crate) struct Shared {
+    pub(crate) site: Site,
+    pub(crate) api: Router,
+}
+
+/// Returns the routes of the API with those of the pages.
+pub fn around(api: Router, site: Site) -> Router {
+    if !site.storefront && !site.graphiql {
+        return api;
+    }
+    let shared = Arc::new(Shared {
+        site,
+        api: api.clone(),
+    });
+    let mut pages = Router::new().route("/assets/{version}/{*path}", get(assets::serve));
+    if shared.site.graphiql {
+        pages = pages.route("/graphiql", get(graphiql));
+    }
+    if shared.site.storefront {
+        pages = pages
+            .route("/", get(home))
+            .route("/c/{slug}", get(category))
+            .route("/search", get(search))
+            .route("/p/{slug}", get(product))
+            .route("/compare", get(compare))
+            .route("/pictures/{kind}/{category}", get(pictures::serve))
+            .route("/favicon.ico", get(pictures::icon));
+        if !shared.site.identities.is_empty() {
+            pages = pages.route("/act-as", post(identities::act_as));
+        }
+    }
+    pages
+        .with_state(shared)
+        .layer(middleware::from_fn(secure))
+        .fallback_service(api)
+}
+
+/// Adds to the responses of pages what browsers may not do with them.
+async fn secure(request: Request, next: Next) -> Response<Body> {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    for (name, value) in [
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        (
+            "permissions-policy",
+            "camera=(), geolocation=(), microphone=(), payment=()",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn home(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Body> {
+    let asker = Asker::new(&shared.api, &request);
+    page(&shared, &request, pages::home(&shared.site, &asker).await)
+}
+
+async fn category(
+    State(shared): State<Arc<Shared>>,
+    Path(slug): Path<String>,
+    RawQuery(query): RawQuery,
+    request: Parts,
+) -> Response<Body> {
+    let asker = Asker::new(&shared.api, &request);
+    let written = pages::list(&shared.site, &asker, Some(slug), query.as_deref()).await;
+    page(&shared, &request, written)
+}
+
+async fn search(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    request: Parts,
+) -> Response<Body> {
+    let asker = Asker::new(&shared.api, &request);
+    let written = pages::list(&shared.site, &asker, None, query.as_deref()).await;
+    page(&shared, &request, written)
+}
+
+async fn product(
+    State(shared): State<Arc<Shared>>,
+    Path(slug): Path<String>,
+    RawQuery(query): RawQuery,
+    request: Parts,
+) -> Response<Body> {
+    let asker = Asker::new(&shared.api, &request);
+    let written = pages::product(&shared.site, &asker, &slug, query.as_deref()).await;
+    page(&shared, &request, written)
+}
+
+async fn compare(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    request: Parts,
+) -> Response<Body> {
+    let asker = Asker::new(&shared.api, &request);
+    let written = pages::compare(&shared.site, &asker, query.as_deref()).await;
+    page(&shared, &request, written)
+}
+
+async fn graphiql(request: Parts) -> Response<Body> {
+    let html = document::graphiql();
+    html_response(StatusCode::OK, html, GRAPHIQL_POLICY, &request)
+}
+
+/// Answers with a page. It is never stored by shared caches: prices and ratings change.
+fn page(shared: &Shared, request: &Parts, written: pages::Written) -> Response<Body> {
+    if let pages::Written::Elsewhere(address) = written {
+        return Redirect::permanent(&address).into_response();
+    }
+    let (status, html, retry_after) = written.finish(&shared.site);
+    let mut response = html_response(status, html, STORE_POLICY, request);
+    if let Some(seconds) = retry_after {
+        let seconds = HeaderValue::from(seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    response
+}
+
+fn html_response(
+    status: StatusCode,
+    html: String,
+    policy: &'static str,
+    request: &Parts,
+) -> Response<Body> {
+    let mut response = assets::compressed(html.into_bytes(), &request.headers);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,113 @@
+// @ts-check
+// Asks the public API, as any other client does.
+import { signal } from "../vendor/preact/signals.js";
+import * as operations from "../operations.js";
+import { person } from "./session.js";
+
+/** @typedef {{ operation: string, variables: any, answer: any, millis: number, first?: boolean }} Asked */
+
+/** What went wrong, with the code that clients decide by. */
+export class ApiError extends Error {
+  /** @param {string} message
+   * @param {string} code
+   * @param {boolean} retryable */
+  constructor(message, code, retryable) {
+    super(message);
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+/** @type {{ asked: Asked[], graphiql: boolean, actAs: boolean }} */
+export const first = JSON.parse(document.getElementById("first")?.textContent ?? "{}");
+
+/** What this page has asked so far. */
+export const asked = signal(/** @type {Asked[]} */ (first.asked.map((one) => ({ ...one, first: true }))));
+
+/** Forgets what other pages have asked. */
+export function forgetAsked() {
+  asked.value = [];
+}
+
+/** @param {any} a
+ * @param {any} b
+ * @returns {boolean} */
+function same(a, b) {
+  if (a === b) return true;
+  if (!a || !b || typeof a !== "object" || typeof b !== "object") return (a ?? null) === (b ?? null);
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...keys].every((key) => same(a[key], b[key]));
+}
+
+/** The answer that came with the page, if it is the one; it is used once.
+ * @param {string} operation
+ * @param {any} variables */
+function fromPage(operation, variables) {
+  if (person.value) return undefined;
+  const at = first.asked.findIndex((one) => one.operation === operation && same(one.variables, variables));
+  if (at < 0 || first.asked[at].answer?.errors) return undefined;
+  return first.asked.splice(at, 1)[0].answer;
+}
+
+/** The answer that came with the page, at once; undefined if there is none. It is that of a stranger:
+ * others are shown it until they have their own.
+ * @param {keyof typeof operations} operation
+ * @param {any} variables
+ * @returns {{ data: any, own: boolean } | undefined} */
+export function atOnce(operation, variables) {
+  const own = fromPage(operation, variables);
+  if (own) return { data: own.data, own: true };
+  const strangers = first.asked.find((one) => one.operation === operation && same(one.variables, variables));
+  return strangers?.answer?.data && { data: strangers.answer.data, own: false };
+}
+
+/** @param {keyof typeof operations} operation
+ * @param {any} variables
+ * @param {{ signal?: AbortSignal, keepalive?: boolean }} [options]
+ * @returns {Promise<any>} the data */
+export async function ask(operation, variables, options = {}) {
+  const known = fromPage(operation, variables);
+  if (known) return known.data;
+  const began = performance.now();
+  /** @type {Record<string, string>} */
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  const token = person.value?.token;
+  if (token) {
+    headers.authorization = `Bearer ${token}`;
+    headers["x-vitrine-work"] = "1";
+  }
+  let answer;
+  try {
+    const response = await fetch("/graphql", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ query: operations[operation], variables }),
+      ...options,
+    });
+    answer = await response.json();
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new ApiError("The shop cannot be reached. Are you online?", "OFFLINE", true);
+  }
+  const millis = Math.round((performance.now() - began) * 10) / 10;
+  asked.value = [...asked.value, { operation, variables, answer, millis }];
+  const wrong = answer.errors?.[0];
+  if (wrong && !answer.data) {
+    const { code = "INTERNAL", retryable = false } = wrong.extensions ?? {};
+    throw new ApiError(wrong.message, code, retryable);
+  }
+  return answer.data;
+}
+
+/** Runs a mutation. Returns its payload; an error of the field is thrown.
+ * @param {keyof typeof operations} operation
+ * @param {any} input */
+export async function change(operation, input) {
+  const data = await ask(operation, { input });
+  const payload = data && Object.values(data)[0];
+  if (!payload) {
+    const wrong = asked.value.at(-1)?.answer.errors?.[0];
+    throw new ApiError(wrong?.message ?? "Nothing was changed.", wrong?.extensions?.code ?? "INTERNAL", false);
+  }
+  return payload;
+}

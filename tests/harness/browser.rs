@@ -1,0 +1,430 @@
+//! A headless browser, driven by the debugging protocol of Chrome: real pages, real input.
+//!
+//! A page records what must not happen: errors of scripts, failed requests, requests to other hosts,
+//! and how far its content moves while it loads.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::environment::{browser_choice, search_path, target_dir};
+use crate::eventually;
+
+/// The names of browsers on `PATH`.
+const NAMES: [&str; 4] = [
+    "chromium-headless-shell",
+    "chromium",
+    "google-chrome",
+    "chromium-browser",
+];
+/// How long anything in a page may take, in milliseconds.
+const PATIENCE: u32 = 40_000;
+
+/// Keeps what moves while a page loads, and whether its main thread is done.
+const OBSERVER: &str = "window.moved = 0; new PerformanceObserver((list) => { \
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value; \
+    }).observe({ type: 'layout-shift', buffered: true });";
+
+/// A running browser with one page.
+#[derive(Debug)]
+pub struct Browser {
+    child: Child,
+    socket: WebSocketStream<TcpStream>,
+    session: String,
+    next_id: u64,
+    /// The host that a page may load from.
+    host: String,
+    wrong: Vec<String>,
+    requests: Vec<String>,
+    _profile: TempDir,
+}
+
+/// Where the browser is. `None` if tests without it were asked for.
+fn program() -> Option<PathBuf> {
+    let (chosen, left_out, ci) = browser_choice();
+    assert!(!(left_out && ci), "VITRINE_TEST_BROWSER=none is not for CI");
+    if left_out {
+        eprintln!("VITRINE_TEST_BROWSER=none: the tests in a browser are left out");
+        return None;
+    }
+    if let Some(chosen) = chosen {
+        return Some(chosen);
+    }
+    let path = search_path();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let found = places.into_iter().find(|place| place.is_file());
+    assert!(
+        found.is_some(),
+        "no browser: the tests of the pages did not run and count as failed.\n\
+         Looked at: VITRINE_CHROMIUM (not set), {} on PATH.\n\
+         Debian, Ubuntu: apt-get install chromium-headless-shell\n\
+         To leave them out on purpose: VITRINE_TEST_BROWSER=none (refused when CI is set)",
+        NAMES.join(", ")
+    );
+    found
+}
+
+impl Browser {
+    /// Starts a browser for pages of this host and port. `None` if the tests in a browser are left out
+    /// on purpose.
+    ///
+    /// # Panics
+    /// Without a browser, or when it does not start.
+    pub async fn start(host: &str) -> Option<Self> {
+        let program = program()?;
+        let profile = tempfile::tempdir().expect("a directory for the profile");
+        let child = spawn(&program, profile.path());
+        let port_file = profile.path().join("DevToolsActivePort");
+        let read = async || {
+            let text = std::fs::read_to_string(&port_file).ok()?;
+            let (port, path) = text.trim().split_once('\n')?;
+            Some((port.to_owned(), path.to_owned()))
+        };
+        let within = Duration::from_millis(PATIENCE.into());
+        let (port, path) = eventually("a browser", within, read).await;
+        let stream = TcpStream::connect(format!("127.0.0.1:{port}")).await;
+        let stream = stream.expect("the browser listens");
+        let address = format!("ws://127.0.0.1:{port}{path}");
+        let (socket, _) = tokio_tungstenite::client_async(address, stream)
+            .await
+            .expect("the browser speaks the protocol");
+        let mut browser = Self {
+            child,
+            socket,
+            session: String::new(),
+            next_id: 0,
+            host: host.to_owned(),
+            wrong: Vec::new(),
+            requests: Vec::new(),
+            _profile: profile,
+        };
+        browser.open_page().await;
+        Some(browser)
+    }
+
+    async fn open_page(&mut self) {
+        let target = self
+            .call("Target.createTarget", json!({ "url": "about:blank" }))
+            .await;
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = self.call("Target.attachToTarget", attach).await;
+        attached["sessionId"]
+            .as_str()
+            .expect("a session")
+            .clone_into(&mut self.session);
+        for domain in ["Page", "Runtime", "Network", "Log"] {
+            self.call(&format!("{domain}.enable"), json!({})).await;
+        }
+        let source = json!({ "source": OBSERVER });
+        self.call("Page.addScriptToEvaluateOnNewDocument", source)
+            .await;
+        self.shape(1280, 900, false).await;
+    }
+
+    /// Sets the size of the page, and whether it is dark.
+    pub async fn shape(&mut self, width: u32, height: u32, dark: bool) {
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+        });
+        self.call("Emulation.setDeviceMetricsOverride", size).await;
+        let scheme = if dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// Goes to a path and waits until its scripts have drawn the page.
+    pub async fn open(&mut self, path: &str) {
+        self.requests.clear();
+        let url = format!("http://{}{path}", self.host);
+        self.call("Page.navigate", json!({ "url": url })).await;
+        let path = json!(path);
+        self.wait(&format!(
+            "location.pathname + location.search + location.hash === {path} \
+             && document.readyState === 'complete' \
+             && document.documentElement.dataset.ready === 'true'"
+        ))
+        .await;
+    }
+
+    /// Waits until an expression is true in the page; returns its value.
+    ///
+    /// # Panics
+    /// When it does not become true in time.
+    pub async fn wait(&mut self, expression: &str) -> Value {
+        let looking = format!(
+            "new Promise((done, fail) => {{ const end = performance.now() + {PATIENCE}; \
+             (function look() {{ let value; try {{ value = ({expression}); }} catch {{}} \
+             if (value) done(value.nodeType ? true : value); \
+             else if (performance.now() > end) fail(new Error('not in time')); \
+             else setTimeout(look, 25); }})(); }})"
+        );
+        loop {
+            match self.evaluate(&looking).await {
+                Ok(value) => return value,
+                // The page was left meanwhile: the next one is looked at.
+                Err(error) if error.contains("context") || error.contains("navigated") => {}
+                Err(error) => {
+                    self.keep().await;
+                    panic!("waited for {expression}: {error}\n{:#?}", self.wrong);
+                }
+            }
+        }
+    }
+
+    /// Returns the value of an expression in the page.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub async fn eval(&mut self, expression: &str) -> Value {
+        match self.evaluate(expression).await {
+            Ok(value) => value,
+            Err(error) => panic!("{expression}: {error}"),
+        }
+    }
+
+    async fn evaluate(&mut self, expression: &str) -> Result<Value, String> {
+        let params = json!({
+            "expression": expression, "awaitPromise": true, "returnByValue": true,
+        });
+        let answer = self.try_call("Runtime.evaluate", params).await?;
+        match answer["exceptionDetails"]["exception"]["description"].as_str() {
+            Some(thrown) => Err(thrown.to_owned()),
+            None => Ok(answer["result"]["value"].clone()),
+        }
+    }
+
+    /// Clicks at the middle of the first element that fits, with the mouse.
+    pub async fn click(&mut self, selector: &str) {
+        let quoted = json!(selector);
+        let place = self
+            .wait(&format!(
+                "(() => {{ const found = document.querySelector({quoted}); \
+                 if (!found || found.disabled) return null; \
+                 found.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+                 const box = found.getBoundingClientRect(); \
+                 return box.width && {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }}; }})()"
+            ))
+            .await;
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({
+                "type": kind, "x": place["x"], "y": place["y"], "button": "left", "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", event).await;
+        }
+    }
+
+    /// Clicks at the first element of this kind whose text contains this one.
+    pub async fn click_text(&mut self, selector: &str, text: &str) {
+        let (quoted, wanted) = (json!(selector), json!(text));
+        self.wait(&format!(
+            "(() => {{ document.querySelectorAll('[data-chosen]').forEach((one) => delete one.dataset.chosen); \
+             const found = [...document.querySelectorAll({quoted})].find((one) => one.textContent.includes({wanted}) && one.getClientRects().length); \
+             if (found) found.dataset.chosen = '1'; return Boolean(found); }})()"
+        ))
+        .await;
+        self.click("[data-chosen]").await;
+    }
+
+    /// Types a text where the focus is.
+    pub async fn write(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text })).await;
+    }
+
+    /// Presses a key: `Enter`, `Tab`, `ArrowDown`, `Escape`.
+    pub async fn press(&mut self, key: &str) {
+        let code = match key {
+            "Enter" => 13,
+            "Tab" => 9,
+            "Escape" => 27,
+            "ArrowUp" => 38,
+            "ArrowDown" => 40,
+            _ => 0,
+        };
+        let text = if key == "Enter" { "\r" } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code,
+                "text": if kind == "keyDown" { text } else { "" },
+            });
+            self.call("Input.dispatchKeyEvent", event).await;
+        }
+    }
+
+    /// Goes back in the history of the page.
+    pub async fn back(&mut self) {
+        self.eval("history.back()").await;
+    }
+
+    /// The paths that the page has asked for since it was opened.
+    #[must_use]
+    pub fn requests(&self) -> &[String] {
+        &self.requests
+    }
+
+    /// Fails if anything went wrong in the page so far.
+    ///
+    /// # Panics
+    /// With what went wrong.
+    pub fn assert_well(&mut self) {
+        assert!(
+            self.wrong.is_empty(),
+            "{:#?}",
+            std::mem::take(&mut self.wrong)
+        );
+    }
+
+    /// Runs a script of this file's text in the page.
+    pub async fn load(&mut self, script: &str) {
+        let params = json!({ "expression": script });
+        self.call("Runtime.evaluate", params).await;
+    }
+
+    /// Writes a picture of the page to this file.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub async fn picture(&mut self, file: &Path) {
+        let shot = self
+            .call(
+                "Page.captureScreenshot",
+                json!({ "captureBeyondViewport": true }),
+            )
+            .await;
+        let bytes = STANDARD.decode(shot["data"].as_str().unwrap_or_default());
+        std::fs::write(file, bytes.expect("base64")).expect("the picture is written");
+    }
+
+    /// Keeps a picture of a page that failed.
+    async fn keep(&mut self) {
+        let file = target_dir()
+            .join("tmp")
+            .join(format!("page-{}.png", self.child.id()));
+        self.picture(&file).await;
+        eprintln!("the page looked like {}", file.display());
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Value {
+        match self.try_call(method, params).await {
+            Ok(result) => result,
+            Err(error) => panic!("{method}: {error}"),
+        }
+    }
+
+    async fn try_call(&mut self, method: &str, params: Value) -> Result<Value, String> {
+        self.next_id += 1;
+        let id = self.next_id;
+        let mut command = json!({ "id": id, "method": method, "params": params });
+        if !self.session.is_empty() {
+            command["sessionId"] = json!(self.session);
+        }
+        let sent = self.socket.send(Message::text(command.to_string())).await;
+        sent.map_err(|error| error.to_string())?;
+        loop {
+            let message = self.socket.next().await.ok_or("the browser is gone")?;
+            let message = message.map_err(|error| error.to_string())?;
+            let Message::Text(text) = message else {
+                continue;
+            };
+            let answer: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            if answer["id"] == json!(id) {
+                return match answer["error"]["message"].as_str() {
+                    Some(error) => Err(error.to_owned()),
+                    None => Ok(answer["result"].clone()),
+                };
+            }
+            let method = answer["method"].as_str().unwrap_or_default().to_owned();
+            self.happened(&method, &answer["params"]);
+        }
+    }
+
+    /// Records an event of the page.
+    fn happened(&mut self, method: &str, event: &Value) {
+        let wrong = match method {
+            "Runtime.exceptionThrown" => Some(event["exceptionDetails"].to_string()),
+            "Runtime.consoleAPICalled" if event["type"] == "error" => {
+                Some(event["args"].to_string())
+            }
+            "Log.entryAdded" if event["entry"]["level"] == "error" => {
+                Some(event["entry"].to_string())
+            }
+            "Network.loadingFailed" if event["canceled"] != json!(true) => Some(event.to_string()),
+            "Network.requestWillBeSent" => {
+                let url = event["request"]["url"].as_str().unwrap_or_default();
+                self.requested(url)
+            }
+            "Network.webSocketCreated" => {
+                let url = event["url"].as_str().unwrap_or_default().to_owned();
+                self.requested(&url.replacen("ws", "http", 1))
+            }
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            self.wrong.push(format!("{method}: {wrong}"));
+        }
+    }
+
+    fn requested(&mut self, url: &str) -> Option<String> {
+        if url.starts_with("data:") || url.starts_with("about:") {
+            return None;
+        }
+        match url.strip_prefix(&format!("http://{}", self.host)) {
+            Some(path) => {
+                self.requests.push(path.to_owned());
+                None
+            }
+            None => Some(format!("a request to another host: {url}")),
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(program: &Path, profile: &Path) -> Child {
+    let mut command = Command::new(program);
+    command
+        .args([
+            "--headless",
+            "--remote-debugging-port=0",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            "--force-color-profile=srgb",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // The sandbox of the browser does not work for root, as which tests run in containers.
+    if is_root() {
+        command.arg("--no-sandbox");
+    }
+    command.spawn().expect("the browser runs")
+}
+
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("Uid:"));
+    line.and_then(|line| line.split_whitespace().next()) == Some("0")
+}

@@ -1,0 +1,196 @@
+//! The rules for the files of the pages, none of which needs Node.js or a browser.
+
+use std::path::{Path, PathBuf};
+
+use apollo_compiler::{ExecutableDocument, Schema};
+use ring::digest;
+use vitrine_harness::environment::workspace_dir;
+use vitrine_web::operations;
+
+/// The maximum length of a document, in characters.
+const LONGEST_DOCUMENT: usize = 20_000;
+
+fn web() -> PathBuf {
+    workspace_dir().join("services/web")
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The scripts of our own with their texts.
+fn scripts() -> Vec<(PathBuf, String)> {
+    let scripts = files_below(&web().join("ui")).into_iter();
+    let scripts = scripts.filter(|path| path.extension().is_some_and(|one| one == "js"));
+    scripts
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path, text)
+        })
+        .collect()
+}
+
+#[test]
+fn every_operation_fits_the_schema() {
+    let sdl = std::fs::read_to_string(workspace_dir().join("schema/vitrine.graphql")).unwrap();
+    let schema = Schema::parse_and_validate(sdl, "vitrine.graphql").unwrap();
+    for operation in operations() {
+        let text = &operation.text;
+        let parsed = ExecutableDocument::parse_and_validate(&schema, text.as_str(), operation.name);
+        let parsed = parsed.unwrap_or_else(|error| panic!("{}: {error}", operation.name));
+        let named = parsed.operations.named.contains_key(operation.name);
+        assert!(named, "{} is called otherwise in its file", operation.name);
+        assert!(
+            text.chars().count() <= LONGEST_DOCUMENT,
+            "{}",
+            operation.name
+        );
+    }
+}
+
+#[test]
+fn every_operation_is_used() {
+    let scripts = scripts();
+    for operation in operations() {
+        let (asked, followed) = (
+            format!("\"{}\"", operation.name),
+            format!("operations.{}", operation.name),
+        );
+        let used = scripts
+            .iter()
+            .any(|(_, text)| text.contains(&asked) || text.contains(&followed));
+        assert!(used, "no script uses {}", operation.name);
+    }
+}
+
+#[test]
+fn vendored_files_are_what_their_list_says() {
+    for folder in [
+        web().join("vendor"),
+        workspace_dir().join("tests/vendor/axe-core"),
+    ] {
+        let list = std::fs::read_to_string(folder.join("VENDORED.toml")).unwrap();
+        let value = |line: &str, name: &str| {
+            let rest = line.strip_prefix(name)?.strip_prefix(" = \"")?;
+            Some(rest.trim_end_matches('"').to_owned())
+        };
+        let (mut path, mut named) = (String::new(), vec!["VENDORED.toml".to_owned()]);
+        for line in list.lines() {
+            if let Some(licence) = value(line, "licence_file") {
+                named.push(licence);
+            } else if let Some(found) = value(line, "path") {
+                named.push(found.clone());
+                path = found;
+            } else if let Some(expected) = value(line, "sha256") {
+                let content = std::fs::read(folder.join(&path)).unwrap();
+                let digest = digest::digest(&digest::SHA256, &content);
+                let bytes = digest.as_ref().iter();
+                let hex: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(hex.concat(), expected, "{path}");
+            }
+        }
+        for file in files_below(&folder) {
+            let name = file
+                .strip_prefix(&folder)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let known = named.contains(&name) || name == "LICENSE-3RD-PARTY.txt";
+            assert!(known, "{name} is not on the list of {}", folder.display());
+        }
+    }
+}
+
+/// What a module imports.
+fn imports(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("import") || line.contains("export"));
+    for line in lines {
+        for opening in [
+            "} from \"",
+            "}from\"",
+            "operations from \"",
+            "import \"",
+            "import(\"",
+        ] {
+            let ends = line
+                .match_indices(opening)
+                .map(|(at, _)| at + opening.len());
+            found.extend(ends.filter_map(|end| line[end..].split('"').next()));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_import_leads_to_a_file_of_ours() {
+    let vendored = files_below(&web().join("vendor/preact")).into_iter();
+    let vendored = vendored.filter(|path| path.extension().is_some_and(|one| one == "js"));
+    let vendored = vendored.map(|path| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, text)
+    });
+    for (path, text) in scripts().into_iter().chain(vendored) {
+        for import in imports(&text) {
+            let shown = format!("{} imports {import}", path.display());
+            assert!(
+                import.starts_with("./") || import.starts_with("../"),
+                "{shown}"
+            );
+            if import.ends_with("/operations.js") {
+                continue;
+            }
+            // In addresses, `vendor` stands beside the folders of `ui`.
+            let target = match import.strip_prefix("../vendor/") {
+                Some(rest) => web().join("vendor").join(rest),
+                None => path.parent().unwrap().join(import),
+            };
+            assert!(target.is_file(), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn no_file_of_ours_names_another_host() {
+    for path in files_below(&web().join("ui")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("http://"), "{}", path.display());
+        let hosts = text
+            .match_indices("https://")
+            .map(|(at, _)| &text[at + 8..]);
+        let named: Vec<&str> = hosts
+            .filter(|rest| rest.starts_with(char::is_alphanumeric))
+            .collect();
+        assert!(named.is_empty(), "{}: {named:?}", path.display());
+        let risky = [
+            "innerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+        ];
+        let found: Vec<&&str> = risky.iter().filter(|word| text.contains(**word)).collect();
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+    }
+}
+
+#[test]
+fn imports_are_found_in_what_people_and_machines_write() {
+    let text = "import { h } from \"./a.js\";\nimport \"./b.js\";\nimport * as operations from \"./c.js\";\n\
+                import{x as y}from\"./d.js\";export{z}from\"./e.js\";\n  field(\"from\", low);\n";
+    let expected = ["./a.js", "./b.js", "./c.js", "./d.js", "./e.js"];
+    assert_eq!(imports(text), expected);
+}
