@@ -546,6 +546,19 @@ fn facets_in_memory_need_no_command_and_show_own_writes() {
     });
 }
 
+/// Asks until the answer shows what has just been acknowledged. An answer that was asked for after the bound must.
+async fn within_the_bound<T: PartialEq + std::fmt::Debug>(expected: T, ask: impl AsyncFn() -> T) {
+    let acknowledged = Instant::now();
+    loop {
+        let late = acknowledged.elapsed() > BOUND;
+        let found = ask().await;
+        if found == expected {
+            return;
+        }
+        assert!(!late, "{found:?} after {:?}", acknowledged.elapsed());
+    }
+}
+
 #[test]
 fn facets_follow_the_writes_of_another_process_within_the_bound() {
     test(async |app| {
@@ -556,15 +569,7 @@ fn facets_follow_the_writes_of_another_process_within_the_bound() {
         let specs = json!([{ "key": "color", "text": "Green" }]);
         let input = json!({ "productId": id, "specs": specs });
         other.mutate("setSpecs", input).await.done();
-        let acknowledged = Instant::now();
-        loop {
-            // Asked after the bound, it may not be old.
-            let late = acknowledged.elapsed() > BOUND;
-            match red(app).await {
-                Some(49) => break,
-                found => assert!(!late, "{found:?} after {:?}", acknowledged.elapsed()),
-            }
-        }
+        within_the_bound(Some(49), async || red(app).await).await;
         other.assert_writes_announced();
     });
 }
@@ -648,15 +653,7 @@ fn facets_with_a_filter_follow_another_process_within_the_bound() {
         let specs = json!([{ "key": "color", "text": "Green" }]);
         let input = json!({ "productId": id, "specs": specs });
         other.mutate("setSpecs", input).await.done();
-        let acknowledged = Instant::now();
-        loop {
-            // Asked after the bound, it may not be old.
-            let late = acknowledged.elapsed() > BOUND;
-            match with_color(&app.query(FILTERED).await, "Green") {
-                1 => break,
-                found => assert!(!late, "{found} after {:?}", acknowledged.elapsed()),
-            }
-        }
+        within_the_bound(1, async || with_color(&app.query(FILTERED).await, "Green")).await;
         other.assert_writes_announced();
     });
 }

@@ -13,9 +13,9 @@
 //! 1. Without a filter, or with one category only, the facets are taken from [`memory`], or the
 //!    cached facet counts are read: one `find` for the snapshot and one covered query for the
 //!    generation.
-//! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit in it.
-//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 20,000 products (10,000 in
-//!    a search) can match. Where indexes cannot tell and no token bounds the filter, one count
+//! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
+//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 20,000 products (10,000
+//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
@@ -26,8 +26,8 @@
 //! The passes of a request share the limit: those with the fewest products are counted exactly, and
 //! samples of the others are smaller. See [`reads`].
 //!
-//! A request runs at most four passes at a time, and a process at most four counts. Exact counts
-//! of a whole category are cached with the generation that was read before counting.
+//! A request runs at most four passes at a time, and a process at most four counts
+//! from products that are read. Exact counts of a whole category, unless from rows, are cached with the generation that was read before counting.
 
 mod coverage;
 mod display;
@@ -640,7 +640,7 @@ impl Catalog {
             return Ok(Some(0));
         }
         if let Some(rows) = self.rows_for(list, &condition, reference).await?
-            && let Some(count) = rows::count(&rows, &condition)
+            && let Some(count) = rows::count(&rows, &condition).await
         {
             return Ok(Some(count));
         }

@@ -1,5 +1,6 @@
 //! Counting from rows in memory instead of reading products from the database.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
 use vitrine_model::facet::{FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary};
@@ -14,10 +15,9 @@ use crate::products::{ListedProducts, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// The maximum number of products whose rows a request waits for. Larger categories are loaded in the background.
-const MAX_AWAITED: u64 = 5_000;
-/// The number of products of a category, or of several, that are loaded at once.
-const MAX_LOADED_AT_ONCE: u64 = 20_000;
+/// The maximum number of products that are loaded together, unless one category has more. A request waits for that many;
+/// more are loaded in the background.
+const MAX_LOADED: u64 = 5_000;
 /// The number of rows that are counted before other requests have their turn.
 const ROWS_PER_TURN: usize = 4_096;
 
@@ -41,7 +41,10 @@ impl Catalog {
     ) -> Result<Option<u64>, DomainError> {
         let reference = self.reference();
         let rows = self.find_rows(list, condition, &reference, false).await?;
-        Ok(rows.and_then(|rows| count(&rows, condition)))
+        match rows {
+            Some(rows) => Ok(count(&rows, condition).await),
+            None => Ok(None),
+        }
     }
 
     async fn find_rows(
@@ -63,10 +66,12 @@ impl Catalog {
         }
         let counts = self.counts_after(changes).await?;
         let of_condition = categories_of(condition);
+        let of_condition: Option<HashSet<&CategoryId>> =
+            of_condition.map(|ids| ids.iter().collect());
         let categories: Vec<(CategoryId, u64)> = counts
             .by_size()
             .into_iter()
-            .filter(|(id, _)| of_condition.is_none_or(|ids| ids.contains(id)))
+            .filter(|(id, _)| of_condition.as_ref().is_none_or(|ids| ids.contains(id)))
             .collect();
         let products = categories.iter().map(|(_, products)| products).sum();
         let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
@@ -97,25 +102,25 @@ impl Catalog {
             .filter(|(id, _)| missing.contains(id))
             .collect();
         let products: u64 = missing.iter().map(|(_, products)| products).sum();
-        if products <= MAX_AWAITED {
-            let _reading = memory.rows().reading.lock().await;
-            return self.load_missing(memory, &missing).await;
+        if products <= MAX_LOADED {
+            return self.load_in_parts(memory, &missing).await;
         }
+        let background = Arc::clone(&memory.rows().background);
+        let Ok(only_one) = background.try_lock_owned() else {
+            return Ok(());
+        };
         let (catalog, memory) = (self.clone(), Arc::clone(memory));
         self.in_background(async move {
-            // Another request may be loading the same.
-            let Ok(_reading) = memory.rows().reading.try_lock() else {
-                return;
-            };
-            if let Err(error) = catalog.load_missing(&memory, &missing).await {
+            if let Err(error) = catalog.load_in_parts(&memory, &missing).await {
                 tracing::debug!(%error, "rows of products could not be loaded");
             }
+            drop(only_one);
         });
         Ok(())
     }
 
-    /// Loads categories in parts. `RowMemory::reading` must be held.
-    async fn load_missing(
+    /// Loads categories in parts. Other requests may load theirs in between.
+    async fn load_in_parts(
         &self,
         memory: &Arc<ProductMemory>,
         categories: &[(CategoryId, u64)],
@@ -125,12 +130,13 @@ impl Catalog {
             let mut products = 0;
             let fits = |(_, own): &&(CategoryId, u64)| {
                 products += own;
-                products <= MAX_LOADED_AT_ONCE
+                products <= MAX_LOADED
             };
             let part = left.iter().take_while(fits).count().max(1);
             let (now, later) = left.split_at(part);
             left = later;
             let ids: Vec<CategoryId> = now.iter().map(|(id, _)| *id).collect();
+            let _loading = memory.rows().loading.lock().await;
             // While this request waited, another may have loaded them.
             let ids = memory.rows().missing(&ids);
             if ids.is_empty() {
@@ -150,7 +156,7 @@ impl Catalog {
         if !memory.rows().has_changed() {
             return Ok(());
         }
-        let _reading = memory.rows().reading.lock().await;
+        let _refreshing = memory.rows().refreshing.lock().await;
         if let Some(reading) = memory.rows().begin_refresh() {
             let of = RowsOf::Products(reading.products());
             let rows = self.read_rows(of, &reading).await?;
@@ -181,34 +187,41 @@ pub(super) async fn tally(
         let filter = RowFilter::new(condition, ProductStatus::Active, &words)?;
         (filter, RowTally::new(fields.clone(), &words))
     };
+    for_each_match(rows, &filter, |row, words| tally.add(row, words)).await;
+    Some(tally.finish(&read(rows)))
+}
+
+/// The number of rows that match; `None` if rows cannot tell.
+pub(super) async fn count(rows: &RowSet, condition: &Condition) -> Option<u64> {
+    let filter = RowFilter::new(condition, ProductStatus::Active, &read(rows))?;
+    let mut matching = 0;
+    for_each_match(rows, &filter, |_, _| matching += 1).await;
+    Some(matching)
+}
+
+/// Passes on each row that matches. Other requests have their turn in between.
+async fn for_each_match(
+    rows: &RowSet,
+    filter: &RowFilter,
+    mut each: impl FnMut(&FacetRow, &Vocabulary),
+) {
+    let mut turn = 0;
     for part in rows
         .categories
         .iter()
         .flat_map(|rows| rows.chunks(ROWS_PER_TURN))
     {
-        count_part(part, rows, &filter, &mut tally);
-        if part.len() == ROWS_PER_TURN {
+        {
+            let words = read(rows);
+            let matching = part.iter().filter(|row| filter.matches(row));
+            matching.for_each(|row| each(row, &words));
+        }
+        turn += part.len();
+        if turn >= ROWS_PER_TURN {
+            turn = 0;
             tokio::task::yield_now().await;
         }
     }
-    Some(tally.finish(&read(rows)))
-}
-
-fn count_part(part: &[Arc<FacetRow>], rows: &RowSet, filter: &RowFilter, tally: &mut RowTally) {
-    let words = read(rows);
-    for row in part.iter().filter(|row| filter.matches(row)) {
-        tally.add(row, &words);
-    }
-}
-
-/// The number of rows that match; `None` if rows cannot tell.
-pub(super) fn count(rows: &RowSet, condition: &Condition) -> Option<u64> {
-    let filter = RowFilter::new(condition, ProductStatus::Active, &read(rows))?;
-    let matching = |rows: &Arc<Vec<_>>| {
-        let matching = rows.iter().filter(|row: &&Arc<_>| filter.matches(row));
-        u64::try_from(matching.count()).unwrap_or(u64::MAX)
-    };
-    Some(rows.categories.iter().map(matching).sum())
 }
 
 fn read(rows: &RowSet) -> std::sync::RwLockReadGuard<'_, Vocabulary> {

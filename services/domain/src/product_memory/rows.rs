@@ -1,7 +1,8 @@
 //! The rows of whole categories, from which facets and totals are counted without the database.
 //!
-//! A category is loaded at once. Of a product that may have changed, the row is read again by the next request that
-//! needs rows, so a request never counts a row from before a change that the memory of products has heard of.
+//! All products of a category are loaded together. The row of a product that may have changed is read again by the next
+//! request that needs rows, so no request counts a row from before a change that the memory of products has heard of.
+//! Loads and refreshes may overlap: what changes during a load is read again after it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -11,8 +12,10 @@ use vitrine_model::id::{CategoryId, ProductId};
 
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
 const MAX_CHANGED: usize = 4_096;
-/// What a row is expected to need, in bytes, while none has been read.
+/// What a row is expected to need, in bytes, before any has been read.
 const EXPECTED_ROW_BYTES: usize = 800;
+/// How many rows tell what a row needs: of a few, each has a large share of the texts.
+const MIN_MEASURED: usize = 1_000;
 
 /// The rows of a category, sorted by id.
 pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
@@ -22,11 +25,15 @@ pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
 pub(crate) struct RowMemory {
     max_bytes: usize,
     state: Mutex<State>,
-    /// Held by the one that reads rows.
-    pub(crate) reading: tokio::sync::Mutex<()>,
+    /// Held by the request that loads categories.
+    pub(crate) loading: tokio::sync::Mutex<()>,
+    /// Held by the request that reads changed products again.
+    pub(crate) refreshing: tokio::sync::Mutex<()>,
+    /// Held by the task that loads categories in the background.
+    pub(crate) background: Arc<tokio::sync::Mutex<()>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// Rises when everything is forgotten.
     epoch: u64,
@@ -42,6 +49,8 @@ struct State {
     during_load: Option<Vec<ProductId>>,
     /// The number of the last use of any category.
     uses: u64,
+    /// What a row is expected to need, with its share of the texts.
+    row_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -75,11 +84,23 @@ impl RowReading {
 }
 
 impl State {
+    fn empty(epoch: u64, row_bytes: usize) -> Self {
+        Self {
+            epoch,
+            words: Arc::default(),
+            categories: HashMap::new(),
+            bytes: 0,
+            rows: 0,
+            changed: HashMap::new(),
+            change_count: 0,
+            during_load: None,
+            uses: 0,
+            row_bytes,
+        }
+    }
+
     fn clear(&mut self) {
-        *self = Self {
-            epoch: self.epoch + 1,
-            ..Self::default()
-        };
+        *self = Self::empty(self.epoch + 1, self.row_bytes);
     }
 
     fn change(&mut self, id: ProductId) {
@@ -129,8 +150,10 @@ impl RowMemory {
     pub(crate) fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX),
-            state: Mutex::default(),
-            reading: tokio::sync::Mutex::default(),
+            state: Mutex::new(State::empty(0, EXPECTED_ROW_BYTES)),
+            loading: tokio::sync::Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
+            background: Arc::default(),
         }
     }
 
@@ -180,11 +203,8 @@ impl RowMemory {
 
     /// Whether rows of this many products may fit.
     pub(crate) fn has_room_for(&self, products: u64) -> bool {
-        let state = self.state();
-        let bytes = state.total_bytes().checked_div(state.rows);
-        let bytes = bytes.unwrap_or(EXPECTED_ROW_BYTES);
         let products = usize::try_from(products).unwrap_or(usize::MAX);
-        products.saturating_mul(bytes) <= self.max_bytes
+        products.saturating_mul(self.state().row_bytes) <= self.max_bytes
     }
 
     /// Begins to load categories. Only one load may run at a time.
@@ -213,8 +233,8 @@ impl RowMemory {
         for id in state.during_load.take().unwrap_or_default() {
             state.change(id);
         }
-        // A product that changes its category during the scan may be met twice.
-        rows.sort_by_key(|row| (row.category(), row.id()));
+        // A product that changes its category during the load may be met twice.
+        rows.sort_by_key(|row| row.id());
         rows.dedup_by_key(|row| row.id());
         let mut by_category: HashMap<CategoryId, Vec<Arc<FacetRow>>> =
             categories.iter().map(|id| (*id, Vec::new())).collect();
@@ -235,6 +255,10 @@ impl RowMemory {
                 last_use: state.uses,
             };
             state.categories.insert(id, loaded);
+        }
+        let bytes = state.total_bytes();
+        if state.rows >= MIN_MEASURED || bytes > self.max_bytes {
+            state.row_bytes = bytes / state.rows.max(1);
         }
         while state.total_bytes() > self.max_bytes {
             let uses = state.uses;
@@ -265,8 +289,8 @@ impl RowMemory {
         })
     }
 
-    /// Takes the rows of products that were read again; of products that have changed once more, the next request reads
-    /// them.
+    /// Takes the rows of products that were read again, unless they have changed once more: then the next request reads
+    /// them. Forgets all rows if they need too much room.
     pub(crate) fn end_refresh(&self, reading: &RowReading, rows: &[Arc<FacetRow>]) {
         let rows: HashMap<ProductId, &Arc<FacetRow>> =
             rows.iter().map(|row| (row.id(), row)).collect();
@@ -279,6 +303,9 @@ impl RowMemory {
                 state.changed.remove(id);
                 state.replace(*id, rows.get(id).copied());
             }
+        }
+        if state.total_bytes() > self.max_bytes {
+            state.clear();
         }
     }
 

@@ -12,17 +12,20 @@ fn product(id: i64) -> ProductId {
     ProductId::from_i64(id)
 }
 
-fn row(reading: &RowReading, id: i64, of: i64, price: i64) -> Arc<FacetRow> {
-    let described = TallyProduct {
+fn lamp(of: i64, price: i64) -> TallyProduct<'static> {
+    TallyProduct {
         kind: "lamp",
         category: category(of),
         brand: None,
         country: None,
         list_price: Some(price),
         half_stars: None,
-    };
+    }
+}
+
+fn row(reading: &RowReading, id: i64, of: i64, price: i64) -> Arc<FacetRow> {
     let mut words = reading.words.write().unwrap();
-    Arc::new(words.row(product(id), &described).build())
+    Arc::new(words.row(product(id), &lamp(of, price)).build())
 }
 
 /// Loads categories with products, each with its category and price.
@@ -154,4 +157,46 @@ fn the_category_that_was_not_used_for_longest_makes_room() {
     let too_many: Vec<_> = (0..5_000).map(|id| (id, 4, 0)).collect();
     load(&memory, &[4], &too_many);
     assert_eq!(memory.usage().1, 0, "more than there is room for");
+}
+
+#[test]
+fn rows_that_did_not_fit_are_not_loaded_again() {
+    let memory = RowMemory::new(8_000);
+    assert!(memory.has_room_for(10));
+    let reading = memory.begin_load();
+    // Each row has a long text of its own.
+    let long = |id: i64| {
+        let mut words = reading.words.write().unwrap();
+        let mut row = words.row(product(id), &lamp(1, 0));
+        row.token(&format!("{id}{}", "x".repeat(800)));
+        Arc::new(row.build())
+    };
+    let rows = (0..10).map(long).collect();
+    memory.end_load(&reading, &[category(1)], rows);
+    assert_eq!(products(&memory, 1), None);
+    assert!(
+        !memory.has_room_for(10),
+        "it is remembered what a row needs"
+    );
+}
+
+#[test]
+fn rows_that_are_added_one_by_one_are_bounded_too() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 0), (2, 1, 0)]);
+    let room = memory.usage().0;
+    let memory = RowMemory::new(room as u64);
+    load(&memory, &[1], &[(1, 1, 0), (2, 1, 0)]);
+    memory.forget(&[product(3)]);
+    refresh(&memory, &[(3, 1, 0)]);
+    assert_eq!(products(&memory, 1), None);
+    load(&memory, &[1], &[(1, 1, 0), (2, 1, 0)]);
+    assert_eq!(products(&memory, 1), Some(vec![1, 2]), "it is loaded again");
+}
+
+#[test]
+fn a_product_that_moves_during_a_load_has_one_row() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1, 2], &[(1, 1, 0), (2, 1, 0), (1, 2, 0)]);
+    assert_eq!(memory.usage().1, 2);
 }
