@@ -13,7 +13,7 @@ use vitrine_model::id::{CategoryId, ProductId};
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
 const MAX_CHANGED: usize = 4_096;
 /// What a row is expected to need, in bytes, before any has been read.
-const EXPECTED_ROW_BYTES: usize = 800;
+const EXPECTED_ROW_BYTES: usize = 1_500;
 /// How many rows tell what a row needs: of a few, each has a large share of the texts.
 const MIN_MEASURED: usize = 1_000;
 

@@ -161,14 +161,14 @@ fn the_category_that_was_not_used_for_longest_makes_room() {
 
 #[test]
 fn rows_that_did_not_fit_are_not_loaded_again() {
-    let memory = RowMemory::new(8_000);
+    let memory = RowMemory::new(15_000);
     assert!(memory.has_room_for(10));
     let reading = memory.begin_load();
     // Each row has a long text of its own.
     let long = |id: i64| {
         let mut words = reading.words.write().unwrap();
         let mut row = words.row(product(id), &lamp(1, 0));
-        row.token(&format!("{id}{}", "x".repeat(800)));
+        row.token(&format!("{id}{}", "x".repeat(1_500)));
         Arc::new(row.build())
     };
     let rows = (0..10).map(long).collect();
