@@ -29,7 +29,7 @@ const NAMES: [&str; 4] = [
 /// How long anything in a page may take, in milliseconds.
 const PATIENCE: u32 = 40_000;
 
-/// Keeps what moves while a page loads, and whether its main thread is done.
+/// Adds up how far content moves while a page loads.
 const OBSERVER: &str = "window.moved = 0; new PerformanceObserver((list) => { \
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value; \
     }).observe({ type: 'layout-shift', buffered: true });";
@@ -199,8 +199,8 @@ impl Browser {
             "expression": expression, "awaitPromise": true, "returnByValue": true,
         });
         let answer = self.try_call("Runtime.evaluate", params).await?;
-        match answer["exceptionDetails"]["exception"]["description"].as_str() {
-            Some(thrown) => Err(thrown.to_owned()),
+        match thrown(&answer) {
+            Some(thrown) => Err(thrown),
             None => Ok(answer["result"]["value"].clone()),
         }
     }
@@ -242,20 +242,23 @@ impl Browser {
         self.call("Input.insertText", json!({ "text": text })).await;
     }
 
-    /// Presses a key: `Enter`, `Tab`, `ArrowDown`, `Escape`.
-    pub async fn press(&mut self, key: &str) {
-        let code = match key {
-            "Enter" => 13,
-            "Tab" => 9,
-            "Escape" => 27,
-            "ArrowUp" => 38,
-            "ArrowDown" => 40,
-            _ => 0,
+    /// Presses a key: `Enter`, `Tab`, `Escape`, `Space`, `ArrowUp`, `ArrowDown`.
+    ///
+    /// # Panics
+    /// When the name is another.
+    pub async fn press(&mut self, name: &str) {
+        let (key, code, text) = match name {
+            "Enter" => ("Enter", 13, "\r"),
+            "Tab" => ("Tab", 9, ""),
+            "Escape" => ("Escape", 27, ""),
+            "Space" => (" ", 32, " "),
+            "ArrowUp" => ("ArrowUp", 38, ""),
+            "ArrowDown" => ("ArrowDown", 40, ""),
+            _ => panic!("no key is called {name} here"),
         };
-        let text = if key == "Enter" { "\r" } else { "" };
         for kind in ["keyDown", "keyUp"] {
             let event = json!({
-                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code,
+                "type": kind, "key": key, "code": name, "windowsVirtualKeyCode": code,
                 "text": if kind == "keyDown" { text } else { "" },
             });
             self.call("Input.dispatchKeyEvent", event).await;
@@ -285,10 +288,14 @@ impl Browser {
         );
     }
 
-    /// Runs a script of this file's text in the page.
+    /// Runs the text of a script in the page, such as a library.
+    ///
+    /// # Panics
+    /// When it throws.
     pub async fn load(&mut self, script: &str) {
         let params = json!({ "expression": script });
-        self.call("Runtime.evaluate", params).await;
+        let answer = self.call("Runtime.evaluate", params).await;
+        assert_eq!(thrown(&answer), None, "a script of the tests");
     }
 
     /// Writes a picture of the page to this file.
@@ -394,6 +401,13 @@ impl Drop for Browser {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What an evaluated script has thrown, if it has.
+fn thrown(answer: &Value) -> Option<String> {
+    let details = answer.get("exceptionDetails")?;
+    let description = details["exception"]["description"].as_str();
+    Some(description.map_or_else(|| details.to_string(), ToOwned::to_owned))
 }
 
 fn spawn(program: &Path, profile: &Path) -> Child {

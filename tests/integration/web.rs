@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use vitrine_harness::browser::Browser;
 use vitrine_harness::drafts::{ProductBuilder, ReviewBuilder};
 use vitrine_harness::process::run;
-use vitrine_harness::{App, product, review};
+use vitrine_harness::{App, product, review, test};
 
 use crate::operators::with_service;
 
-/// A name that would end an element, close an attribute, and turn the text around.
-const HOSTILE: &str = "</script><img src=x onerror=\"alert('1')\">";
+/// A text that would end an element, close an attribute, and turn what follows around.
+const HOSTILE: &str = "</script><img src=x onerror=\"alert('1')\">\u{202e}";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// Monitors in two brands, with sizes in two units; a film; a product with a hostile name.
+/// Monitors in two brands, with sizes in two units; a film; a product with hostile texts.
 fn shop() -> Vec<ProductBuilder> {
     let monitor = |number: u32, brand: &str, panel: &str, size: f64, unit: &str| {
         let name = format!("{brand} Monitor {number}");
@@ -76,16 +76,18 @@ async fn with_shop(app: &App, body: impl AsyncFnOnce(&str)) {
     with_service(app, &options, async |address, _| body(address).await).await;
 }
 
-/// Opens a browser on the shop of these tests. Nothing may go wrong in it.
-async fn with_browser(app: &App, body: impl AsyncFnOnce(&mut Browser, &str)) {
-    with_shop(app, async |address| {
-        let Some(mut browser) = Browser::start(address).await else {
-            return;
-        };
-        body(&mut browser, address).await;
-        browser.assert_well();
-    })
-    .await;
+/// Runs a test in a browser on the shop of these tests. Nothing may go wrong in it.
+fn in_browser(body: impl AsyncFnOnce(&mut Browser, &str)) {
+    test(async |app| {
+        with_shop(app, async |address| {
+            let Some(mut browser) = Browser::start(address).await else {
+                return;
+            };
+            body(&mut browser, address).await;
+            browser.assert_well();
+        })
+        .await;
+    });
 }
 
 /// A token of a shopper.

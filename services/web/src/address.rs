@@ -57,6 +57,11 @@ pub(crate) fn parameters(query: Option<&str>) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Whether a parameter may be repeated, for several values that are alternatives.
+pub(crate) fn is_repeated(name: &str) -> bool {
+    ["category", "brand", "country"].contains(&name) || name.starts_with("t.")
+}
+
 /// The address of a list.
 pub(crate) struct ListAddress {
     category: Option<String>,
@@ -113,13 +118,17 @@ impl ListAddress {
         keys
     }
 
-    /// The path, with these parameters changed: those of the name are removed, and the value, if there
-    /// is one, is added.
-    pub(crate) fn with(&self, name: &str, value: Option<&str>) -> String {
+    /// The path, with these parameters changed: those of the name are removed, and the values, if there
+    /// are any, are added.
+    pub(crate) fn with<'a>(
+        &'a self,
+        name: &'a str,
+        values: impl IntoIterator<Item = &'a str>,
+    ) -> String {
         let others = self.parameters.iter().filter(|(known, _)| known != name);
         let others = others.filter(|(known, _)| known != "after");
         let others = others.map(|(name, value)| (name.as_str(), value.as_str()));
-        let pairs = others.chain(value.map(|value| (name, value)));
+        let pairs = others.chain(values.into_iter().map(|value| (name, value)));
         let query: Vec<String> = pairs
             .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
             .collect();
@@ -128,6 +137,16 @@ impl ListAddress {
             return path;
         }
         format!("{path}?{}", query.join("&"))
+    }
+
+    /// The path, with a value of a parameter added or, if it has that value, removed. Other values of
+    /// the name are kept if it may be repeated, and replaced otherwise.
+    pub(crate) fn toggled(&self, name: &str, value: &str) -> String {
+        let alike = |other: &str| other.to_lowercase() == value.to_lowercase();
+        let chosen = self.values(name).into_iter().any(alike);
+        let values = self.values(name).into_iter();
+        let kept = values.filter(|other| is_repeated(name) && !alike(other));
+        self.with(name, kept.chain((!chosen).then_some(value)))
     }
 
     pub(crate) fn path(&self) -> String {
@@ -401,5 +420,22 @@ mod tests {
         );
         let list = ListAddress::new(None, Some("q=x"));
         assert_eq!(list.with("q", None), "/search");
+    }
+
+    #[test]
+    fn a_value_is_added_to_or_removed_from_those_of_its_name() {
+        let list = ListAddress::new(None, Some("brand=A&brand=B&t.size=M&rating=4&after=c"));
+        for (name, value, expected) in [
+            ("brand", "A", "t.size=M&rating=4&brand=B"),
+            ("brand", "b", "t.size=M&rating=4&brand=A"),
+            ("brand", "C", "t.size=M&rating=4&brand=A&brand=B&brand=C"),
+            ("t.size", "L", "brand=A&brand=B&rating=4&t.size=M&t.size=L"),
+            ("t.size", "M", "brand=A&brand=B&rating=4"),
+            ("rating", "3", "brand=A&brand=B&t.size=M&rating=3"),
+            ("rating", "4", "brand=A&brand=B&t.size=M"),
+        ] {
+            let expected = format!("/search?{expected}");
+            assert_eq!(list.toggled(name, value), expected, "{name}={value}");
+        }
     }
 }

@@ -42,8 +42,9 @@ impl Asker {
     pub(crate) fn new(api: &Router, request: &Parts) -> Self {
         let mut headers = HeaderMap::new();
         for name in PASSED_ON {
-            if let Some(value) = request.headers.get(&name) {
-                headers.insert(name, value.clone());
+            // All lines: the API believes the last address of the last one.
+            for value in request.headers.get_all(&name) {
+                headers.append(name.clone(), value.clone());
             }
         }
         Self {
@@ -117,5 +118,25 @@ impl Asked {
             "answer": self.answer,
             "millis": (self.millis * 10.0).round() / 10.0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_a_header_is_passed_on_and_other_headers_are_not() {
+        let request = Request::get("/")
+            .header("x-forwarded-for", "192.0.2.1")
+            .header("x-forwarded-for", "198.51.100.7")
+            .header("authorization", "Bearer a")
+            .header("cookie", "a=b");
+        let (request, ()) = request.body(()).unwrap().into_parts();
+        let headers = Asker::new(&Router::new(), &request).headers;
+        let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
+        assert_eq!(lines, ["192.0.2.1", "198.51.100.7"]);
+        assert_eq!(headers["authorization"], "Bearer a");
+        assert_eq!(headers.len(), 3);
     }
 }

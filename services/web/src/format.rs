@@ -71,13 +71,19 @@ pub(crate) fn day(time: &Value) -> String {
     }
 }
 
-/// Writes a total as far as it is known: `1,204`, `more than 10,000`, `about 300`.
-pub(crate) fn total(total: &Value) -> String {
-    let value = count(total["value"].as_i64().unwrap_or_default());
+/// Writes a number with its noun, given in the singular: `1 product`, `1,204 products`.
+pub(crate) fn plural(number: i64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", count(number))
+}
+
+/// Writes a total as far as it is known, with its noun: `more than 10,000 products`, `about 300 reviews`.
+pub(crate) fn total(total: &Value, noun: &str) -> String {
+    let number = plural(total["value"].as_i64().unwrap_or_default(), noun);
     match total["relation"].as_str() {
-        Some("AT_LEAST") => format!("more than {value}"),
-        Some("ESTIMATE") => format!("about {value}"),
-        _ => value,
+        Some("AT_LEAST") => format!("more than {number}"),
+        Some("ESTIMATE") => format!("about {number}"),
+        _ => number,
     }
 }
 
@@ -110,10 +116,15 @@ mod tests {
     fn days_and_totals_are_for_people() {
         assert_eq!(day(&json!("2026-05-03T12:00:00Z")), "3 May 2026");
         assert_eq!(day(&Value::Null), "");
-        assert_eq!(
-            total(&json!({ "value": 10_000, "relation": "AT_LEAST" })),
-            "more than 10,000"
-        );
-        assert_eq!(total(&json!({ "value": 12, "relation": "EXACT" })), "12");
+        for (value, relation, expected) in [
+            (10_000, "AT_LEAST", "more than 10,000 products"),
+            (300, "ESTIMATE", "about 300 products"),
+            (12, "EXACT", "12 products"),
+            (1, "EXACT", "1 product"),
+            (0, "EXACT", "0 products"),
+        ] {
+            let known = json!({ "value": value, "relation": relation });
+            assert_eq!(total(&known, "product"), expected);
+        }
     }
 }

@@ -32,8 +32,9 @@ impl fmt::Debug for Identity {
 
 /// `POST /act-as`: all identities with their tokens, for scripts of our own pages.
 ///
-/// A page of another site cannot read the answer, because the browser forbids it. It could if its own
-/// name led to this address (DNS rebinding), so the host must be named by a number, or be `localhost`.
+/// The service offers them only to this machine: it listens on a loopback address. A page of another
+/// site cannot read the answer, because the browser forbids it. It could if its own name led to this
+/// address (DNS rebinding), so the host must be a number, or `localhost`.
 pub(crate) async fn act_as(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -44,7 +45,7 @@ pub(crate) async fn act_as(
     let same_site = headers
         .get("sec-fetch-site")
         .is_none_or(|site| site == "same-origin");
-    if !same_site || !host.is_some_and(is_this_machine) {
+    if !same_site || !host.is_some_and(is_no_name) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::FORBIDDEN;
         return response;
@@ -61,8 +62,9 @@ pub(crate) async fn act_as(
     response
 }
 
-/// Whether a host is `localhost` or an address, with or without a port.
-fn is_this_machine(host: &str) -> bool {
+/// Whether a host, with or without a port, is `localhost` or a number: an IP address, of whichever
+/// machine. Nobody can lead such a host to another address.
+fn is_no_name(host: &str) -> bool {
     let port = host
         .rsplit_once(':')
         .filter(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -73,7 +75,7 @@ fn is_this_machine(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_this_machine;
+    use super::is_no_name;
 
     #[test]
     fn a_host_of_a_stranger_has_a_name() {
@@ -84,7 +86,7 @@ mod tests {
             "[::1]:80",
             "192.0.2.1",
         ] {
-            assert!(is_this_machine(host), "{host}");
+            assert!(is_no_name(host), "{host}");
         }
         for host in [
             "shop.example",
@@ -92,7 +94,7 @@ mod tests {
             "127.0.0.1.example",
             "",
         ] {
-            assert!(!is_this_machine(host), "{host}");
+            assert!(!is_no_name(host), "{host}");
         }
     }
 }

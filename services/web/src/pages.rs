@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::asking::Asked;
 use crate::document::Document;
 use crate::markup::Html;
-use crate::site::Site;
 
 pub(crate) use compare::compare;
 pub(crate) use home::home;
@@ -31,36 +30,16 @@ impl Written {
     fn found(document: Document) -> Self {
         Self::Page(StatusCode::OK, Box::new(document))
     }
-
-    /// Returns status, HTML, and after how many seconds to try again.
-    pub(crate) fn finish(self, site: &Site) -> (StatusCode, String, Option<u64>) {
-        let Self::Page(status, document) = self else {
-            return (StatusCode::OK, String::new(), None);
-        };
-        let retry_after = document.asked.iter().find_map(|asked| asked.retry_after);
-        (status, document.write(site), retry_after)
-    }
 }
 
 /// A page that says what is missing.
 fn missing(what: &'static str, asked: Vec<Asked>) -> Written {
-    let mut main = Html::new();
-    main.raw("<div class=\"page narrow\"><h1>").raw(what);
-    main.raw(
-        "</h1><p>It may have been taken off sale, or the address has a typing mistake.</p>\
-         <p><a href=\"/\">To the start page</a> or search above.</p></div>",
+    let mut why = Html::new();
+    why.raw(
+        "<p>It may have been taken off sale, or the address has a typing mistake.</p>\
+         <p><a href=\"/\">To the start page</a> or search above.</p>",
     );
-    let document = Document {
-        title: format!("{what} – Vitrine"),
-        description: what.to_owned(),
-        canonical: "/".to_owned(),
-        listed: false,
-        structured: Vec::new(),
-        search: String::new(),
-        main,
-        asked,
-    };
-    Written::Page(StatusCode::NOT_FOUND, Box::new(document))
+    notice(StatusCode::NOT_FOUND, what, (&why, asked))
 }
 
 /// A page that says why there is no answer. Scripts do not use such an answer: they ask again.
@@ -77,13 +56,20 @@ fn failed(asked: Vec<Asked>) -> Written {
             _ => status,
         };
     }
+    let mut why = Html::new();
+    why.raw("<p class=\"iso\">").text(&reason);
+    why.raw("</p><p><a href=\"/\">To the start page</a></p>");
+    notice(status, "This page cannot be shown", (&why, asked))
+}
+
+/// A page that says what is wrong, and why.
+fn notice(status: StatusCode, what: &'static str, (why, asked): (&Html, Vec<Asked>)) -> Written {
     let mut main = Html::new();
-    main.raw("<div class=\"page narrow\"><h1>This page cannot be shown</h1><p class=\"iso\">");
-    main.text(&reason);
-    main.raw("</p><p><a href=\"/\">To the start page</a></p></div>");
+    main.raw("<div class=\"page narrow\"><h1>").raw(what);
+    main.raw("</h1>").html(why).raw("</div>");
     let document = Document {
-        title: "No answer – Vitrine".to_owned(),
-        description: "The page cannot be shown.".to_owned(),
+        title: format!("{what} – Vitrine"),
+        description: what.to_owned(),
         canonical: "/".to_owned(),
         listed: false,
         structured: Vec::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -13,7 +13,8 @@ use axum::routing::{get, post};
 
 use crate::asking::Asker;
 use crate::identities::{self, Identity};
-use crate::{assets, document, pages, pictures};
+use crate::pages::{self, Written};
+use crate::{assets, document, pictures};
 
 /// What browsers may do on a page of the storefront: load from this host only. Pictures of products
 /// may be on hosts of the shop.
@@ -61,8 +62,8 @@ pub fn around(api: Router, site: Site) -> Router {
     if shared.site.storefront {
         pages = pages
             .route("/", get(home))
-            .route("/c/{slug}", get(category))
-            .route("/search", get(search))
+            .route("/c/{slug}", get(list))
+            .route("/search", get(list))
             .route("/p/{slug}", get(product))
             .route("/compare", get(compare))
             .route("/pictures/{kind}/{category}", get(pictures::serve))
@@ -106,45 +107,31 @@ async fn home(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Bod
     page(&shared, &request, pages::home(&shared.site, &asker).await)
 }
 
-async fn category(
+/// A category, or without a slug, a search.
+async fn list(
     State(shared): State<Arc<Shared>>,
-    Path(slug): Path<String>,
-    RawQuery(query): RawQuery,
+    slug: Option<Path<String>>,
     request: Parts,
 ) -> Response<Body> {
     let asker = Asker::new(&shared.api, &request);
-    let written = pages::list(&shared.site, &asker, Some(slug), query.as_deref()).await;
-    page(&shared, &request, written)
-}
-
-async fn search(
-    State(shared): State<Arc<Shared>>,
-    RawQuery(query): RawQuery,
-    request: Parts,
-) -> Response<Body> {
-    let asker = Asker::new(&shared.api, &request);
-    let written = pages::list(&shared.site, &asker, None, query.as_deref()).await;
+    let slug = slug.map(|Path(slug)| slug);
+    let written = pages::list(&shared.site, &asker, slug, request.uri.query()).await;
     page(&shared, &request, written)
 }
 
 async fn product(
     State(shared): State<Arc<Shared>>,
     Path(slug): Path<String>,
-    RawQuery(query): RawQuery,
     request: Parts,
 ) -> Response<Body> {
     let asker = Asker::new(&shared.api, &request);
-    let written = pages::product(&shared.site, &asker, &slug, query.as_deref()).await;
+    let written = pages::product(&shared.site, &asker, &slug, request.uri.query()).await;
     page(&shared, &request, written)
 }
 
-async fn compare(
-    State(shared): State<Arc<Shared>>,
-    RawQuery(query): RawQuery,
-    request: Parts,
-) -> Response<Body> {
+async fn compare(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Body> {
     let asker = Asker::new(&shared.api, &request);
-    let written = pages::compare(&shared.site, &asker, query.as_deref()).await;
+    let written = pages::compare(&shared.site, &asker, request.uri.query()).await;
     page(&shared, &request, written)
 }
 
@@ -153,12 +140,14 @@ async fn graphiql(request: Parts) -> Response<Body> {
     html_response(StatusCode::OK, html, GRAPHIQL_POLICY, &request)
 }
 
-/// Answers with a page. It is never stored by shared caches: prices and ratings change.
-fn page(shared: &Shared, request: &Parts, written: pages::Written) -> Response<Body> {
-    if let pages::Written::Elsewhere(address) = written {
-        return Redirect::permanent(&address).into_response();
-    }
-    let (status, html, retry_after) = written.finish(&shared.site);
+/// Answers with a page, or with its address.
+fn page(shared: &Shared, request: &Parts, written: Written) -> Response<Body> {
+    let (status, document) = match written {
+        Written::Page(status, document) => (status, document),
+        Written::Elsewhere(address) => return Redirect::permanent(&address).into_response(),
+    };
+    let retry_after = document.asked.iter().find_map(|asked| asked.retry_after);
+    let html = document.write(&shared.site);
     let mut response = html_response(status, html, STORE_POLICY, request);
     if let Some(seconds) = retry_after {
         let seconds = HeaderValue::from(seconds);
@@ -167,6 +156,8 @@ fn page(shared: &Shared, request: &Parts, written: pages::Written) -> Response<B
     response
 }
 
+/// Answers with HTML. It is never stored by shared caches: it may be that of a token, and prices and
+/// ratings change.
 fn html_response(
     status: StatusCode,
     html: String,
@@ -178,7 +169,7 @@ fn html_response(
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-cache"),
+        (header::CACHE_CONTROL, "private, no-cache"),
         (header::CONTENT_SECURITY_POLICY, policy),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

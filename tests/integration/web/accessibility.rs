@@ -3,9 +3,8 @@
 use serde_json::Value;
 use vitrine_harness::browser::Browser;
 use vitrine_harness::environment::workspace_dir;
-use vitrine_harness::test;
 
-use super::with_browser;
+use super::in_browser;
 
 const PAGES: [&str; 6] = [
     "/",
@@ -35,83 +34,78 @@ async fn violations(browser: &mut Browser, script: &str) -> Vec<String> {
 
 #[test]
 fn axe_finds_nothing_in_any_page_in_both_themes_at_both_ends() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            let axe = workspace_dir().join("tests/vendor/axe-core/axe.min.js");
-            let axe = std::fs::read_to_string(axe).unwrap();
-            let mut found = Vec::new();
-            for (width, dark) in [(1280, false), (1280, true), (320, false), (320, true)] {
-                browser.shape(width, 800, dark).await;
-                for path in PAGES {
-                    browser.open(path).await;
-                    let wrong = violations(browser, &axe).await;
-                    found.extend(
-                        wrong
-                            .into_iter()
-                            .map(|one| format!("{path} at {width}, dark {dark}: {one}")),
-                    );
-                }
+    in_browser(async |browser, _| {
+        let axe = workspace_dir().join("tests/vendor/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(axe).unwrap();
+        let mut found = Vec::new();
+        for (width, dark) in [(1280, false), (1280, true), (320, false), (320, true)] {
+            browser.shape(width, 800, dark).await;
+            for path in PAGES {
+                browser.open(path).await;
+                let wrong = violations(browser, &axe).await;
+                found.extend(
+                    wrong
+                        .into_iter()
+                        .map(|one| format!("{path} at {width}, dark {dark}: {one}")),
+                );
             }
-            assert!(
-                found.is_empty(),
-                "{} violations: {:#?}",
-                found.len(),
-                &found[..found.len().min(12)]
-            );
-        })
-        .await;
+        }
+        assert!(
+            found.is_empty(),
+            "{} violations: {:#?}",
+            found.len(),
+            &found[..found.len().min(12)]
+        );
     });
 }
 
 #[test]
 fn nothing_is_wider_than_a_small_phone() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            browser.shape(320, 700, false).await;
-            for path in PAGES {
-                browser.open(path).await;
-                let width = browser.eval("document.documentElement.scrollWidth").await;
-                assert_eq!(width, 320, "{path}");
-            }
-        })
-        .await;
+    in_browser(async |browser, _| {
+        browser.shape(320, 700, false).await;
+        for path in PAGES {
+            browser.open(path).await;
+            let width = browser.eval("document.documentElement.scrollWidth").await;
+            assert_eq!(width, 320, "{path}");
+        }
     });
 }
 
 #[test]
 fn every_control_is_reached_by_the_keyboard_and_seen_when_it_is() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            browser.open("/c/monitors?brand=Karst").await;
-            let (mut seen, mut hidden) = (0, Vec::new());
-            for _ in 0..60 {
-                browser.press("Tab").await;
-                let focus = browser
-                    .eval(
-                        "(() => { const one = document.activeElement; if (one === document.body) return null; \
-                         const box = one.getBoundingClientRect(); \
-                         const at = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box.height / 2, 20)); \
-                         const shown = box.width > 0 && box.bottom > 0 && box.top < innerHeight; \
-                         const top = !at || one.contains(at) || at.contains(one) || at.closest('label')?.control === one; \
-                         return { ok: shown && top, what: one.outerHTML.slice(0, 120) }; })()",
-                    )
-                    .await;
-                if focus.is_null() {
-                    break;
-                }
-                seen += 1;
-                if focus["ok"] != true {
-                    hidden.push(focus["what"].clone());
-                }
+    in_browser(async |browser, _| {
+        browser.open("/c/monitors?brand=Karst").await;
+        let (mut seen, mut hidden) = (0, Vec::new());
+        for _ in 0..60 {
+            browser.press("Tab").await;
+            let focus = browser
+                .eval(
+                    "(() => { const one = document.activeElement; if (one === document.body) return null; \
+                     const box = one.getBoundingClientRect(); \
+                     const at = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box.height / 2, 20)); \
+                     const shown = box.width > 0 && box.bottom > 0 && box.top < innerHeight; \
+                     const top = !at || one.contains(at) || at.contains(one) || at.closest('label')?.control === one; \
+                     return { ok: shown && top, what: one.outerHTML.slice(0, 120) }; })()",
+                )
+                .await;
+            if focus.is_null() {
+                break;
             }
-            assert!(seen > 40, "{seen} controls");
-            assert!(hidden.is_empty(), "{hidden:#?}");
-            // A filter is chosen with the keyboard, and the focus stays where it was.
-            browser.eval("document.querySelector('.panel input:checked').focus()").await;
-            browser.eval("document.activeElement.click()").await;
-            browser.wait("location.search === ''").await;
-            browser.wait("document.activeElement.matches('.panel input')").await;
-        })
-        .await;
+            seen += 1;
+            if focus["ok"] != true {
+                hidden.push(focus["what"].clone());
+            }
+        }
+        assert!(seen > 40, "{seen} controls");
+        assert!(hidden.is_empty(), "{hidden:#?}");
+        // A filter is chosen with the keyboard, and the focus stays where it was.
+        browser
+            .eval("document.querySelector('.panel input:checked').focus()")
+            .await;
+        browser.press("Space").await;
+        browser.wait("location.search === ''").await;
+        browser
+            .wait("document.activeElement.matches('.panel input')")
+            .await;
     });
 }

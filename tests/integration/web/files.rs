@@ -7,8 +7,8 @@ use ring::digest;
 use vitrine_harness::environment::workspace_dir;
 use vitrine_web::operations;
 
-/// The maximum length of a document, in characters.
-const LONGEST_DOCUMENT: usize = 20_000;
+/// The maximum length of a document of the API.
+const MAX_DOCUMENT_CHARACTERS: usize = 20_000;
 
 fn web() -> PathBuf {
     workspace_dir().join("services/web")
@@ -51,7 +51,7 @@ fn every_operation_fits_the_schema() {
         let named = parsed.operations.named.contains_key(operation.name);
         assert!(named, "{} is called otherwise in its file", operation.name);
         assert!(
-            text.chars().count() <= LONGEST_DOCUMENT,
+            text.chars().count() <= MAX_DOCUMENT_CHARACTERS,
             "{}",
             operation.name
         );

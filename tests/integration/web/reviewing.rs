@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use vitrine_harness::browser::Browser;
-use vitrine_harness::{http, test};
+use vitrine_harness::http;
 
-use super::{count, shopper, sign_in, text, with_browser};
+use super::{count, in_browser, shopper, sign_in, text};
 use crate::operators::ask;
 
 /// Replaces the text of a field.
@@ -16,134 +16,154 @@ async fn fill(browser: &mut Browser, field: &str, value: &str) {
 
 #[test]
 fn a_review_is_written_refused_corrected_changed_and_deleted() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            browser.open("/p/silo-monitor-3").await;
-            sign_in(browser, &shopper("ada")).await;
-            browser.click(".own .button").await;
-            // Without stars the form does not ask; without a text the service refuses, at the field.
-            browser.click(".review-form [type=submit]").await;
-            browser
-                .wait("document.querySelector('#rating-wrong').textContent.includes('stars')")
-                .await;
-            browser.click(".choice label:nth-child(4) input").await;
-            browser.click(".review-form [type=submit]").await;
-            browser
-                .wait("document.querySelector('#body').getAttribute('aria-invalid') === 'true'")
-                .await;
-            assert!(!text(browser, "#body-wrong").await.is_empty());
-            browser.wait("document.activeElement.id === 'body'").await;
-            browser.write("Sharp from edge to edge.").await;
-            fill(browser, "#title", "Good <b>monitor</b>").await;
-            fill(browser, "#authorName", "Ada").await;
-            browser.click(".review-form [type=submit]").await;
-            browser
-                .wait(
-                    "document.querySelector('.opinion h3')?.textContent === 'Good <b>monitor</b>'",
-                )
-                .await;
-            browser
-                .wait("document.querySelector('.big').textContent === '4.0'")
-                .await;
-            assert_eq!(
-                count(browser, ".opinion .vote").await,
-                0,
-                "one's own review has no votes"
-            );
-            browser.click_text(".own .button", "Edit").await;
-            browser.click(".choice label:nth-child(2) input").await;
-            browser.click(".review-form [type=submit]").await;
-            browser
-                .wait("document.querySelector('.big').textContent === '2.0'")
-                .await;
-            browser.click_text(".own .button", "Edit").await;
-            browser.click(".button.danger").await;
-            browser
-                .wait("document.querySelectorAll('.opinion').length === 0")
-                .await;
-        })
-        .await;
+    in_browser(async |browser, _| {
+        browser.open("/p/silo-monitor-3").await;
+        sign_in(browser, &shopper("ada")).await;
+        browser.click(".own .button").await;
+        // Without stars the form does not ask; without a text the service refuses, at the field.
+        browser.click(".review-form [type=submit]").await;
+        browser
+            .wait("document.querySelector('#rating-wrong').textContent.includes('stars')")
+            .await;
+        browser.click(".choice label:nth-child(4) input").await;
+        browser.click(".review-form [type=submit]").await;
+        browser
+            .wait("document.querySelector('#body').getAttribute('aria-invalid') === 'true'")
+            .await;
+        assert!(!text(browser, "#body-wrong").await.is_empty());
+        browser.wait("document.activeElement.id === 'body'").await;
+        browser.write("Sharp from edge to edge.").await;
+        fill(browser, "#title", "Good <b>monitor</b>").await;
+        // A token does not say what its shopper is called.
+        browser
+            .wait("document.querySelector('#authorName').value === ''")
+            .await;
+        let most = "document.querySelector('#authorName').maxLength";
+        assert_eq!(browser.eval(most).await, 50, "as the service allows");
+        fill(browser, "#authorName", "Ada").await;
+        browser.click(".review-form [type=submit]").await;
+        browser
+            .wait("document.querySelector('.opinion h3')?.textContent === 'Good <b>monitor</b>'")
+            .await;
+        browser
+            .wait("document.querySelector('.big').textContent === '4.0'")
+            .await;
+        assert_eq!(
+            count(browser, ".opinion .body[lang]").await,
+            0,
+            "nobody has said in which language the review is"
+        );
+        assert_eq!(
+            count(browser, ".opinion .vote").await,
+            0,
+            "one's own review has no votes"
+        );
+        browser.click_text(".own .button", "Edit").await;
+        browser.click(".choice label:nth-child(2) input").await;
+        browser.click(".review-form [type=submit]").await;
+        browser
+            .wait("document.querySelector('.big').textContent === '2.0'")
+            .await;
+        browser.click_text(".own .button", "Edit").await;
+        browser.click(".button.danger").await;
+        browser
+            .wait("document.querySelectorAll('.opinion').length === 0")
+            .await;
     });
 }
 
 #[test]
 fn reviews_are_sorted_filtered_and_all_reached() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            browser.open("/p/karst-monitor-1").await;
-            assert_eq!(text(browser, ".opinion h3").await, "Opinion 13");
-            browser.click(".reviews .more button").await;
-            browser.wait("document.querySelectorAll('.opinion').length === 14").await;
-            browser.click(".bars li:nth-child(1) button").await;
-            browser.wait("document.querySelectorAll('.opinion').length === 2").await;
-            assert_eq!(browser.eval("document.querySelector('.bars button').getAttribute('aria-pressed')").await, "true");
-            browser.click(".bars li:nth-child(1) button").await;
-            browser.eval("(() => { const sort = document.querySelector('#review-sort'); sort.value = 'LOWEST'; sort.dispatchEvent(new Event('change', { bubbles: true })); })()").await;
-            browser.wait("document.querySelector('.opinion .stars').getAttribute('aria-label') === '1.0 of 5 stars'").await;
-        })
-        .await;
+    in_browser(async |browser, _| {
+        browser.open("/p/karst-monitor-1").await;
+        assert_eq!(text(browser, ".opinion h3").await, "Opinion 13");
+        browser.click(".reviews .more button").await;
+        browser
+            .wait("document.querySelectorAll('.opinion').length === 14")
+            .await;
+        browser.click(".bars li:nth-child(1) button").await;
+        browser
+            .wait("document.querySelectorAll('.opinion').length === 2")
+            .await;
+        assert_eq!(
+            browser
+                .eval("document.querySelector('.bars button').getAttribute('aria-pressed')")
+                .await,
+            "true"
+        );
+        browser.click(".bars li:nth-child(1) button").await;
+        browser.eval("(() => { const sort = document.querySelector('#review-sort'); sort.value = 'LOWEST'; sort.dispatchEvent(new Event('change', { bubbles: true })); })()").await;
+        browser.wait("document.querySelector('.opinion .stars').getAttribute('aria-label') === '1.0 of 5 stars'").await;
     });
 }
 
 #[test]
 fn a_vote_counts_and_is_taken_back_and_a_report_is_sent() {
-    test(async |app| {
-        with_browser(app, async |browser, _| {
-            browser.open("/p/karst-monitor-1").await;
-            browser.click(".vote").await;
+    in_browser(async |browser, _| {
+        browser.open("/p/karst-monitor-1").await;
+        browser.click(".vote").await;
+        browser
+            .wait("document.querySelector('.reactions .wrong')?.textContent.includes('Sign in')")
+            .await;
+        sign_in(browser, &shopper("ben")).await;
+        browser
+            .wait("document.querySelector('.opinions').getAttribute('aria-busy') === 'false'")
+            .await;
+        browser.click(".vote").await;
+        browser
+            .wait("document.querySelector('.vote').textContent === 'Helpful 14'")
+            .await;
+        assert_eq!(
             browser
-                .wait(
-                    "document.querySelector('.reactions .wrong')?.textContent.includes('Sign in')",
-                )
-                .await;
-            sign_in(browser, &shopper("ben")).await;
-            browser
-                .wait("document.querySelector('.opinions').getAttribute('aria-busy') === 'false'")
-                .await;
-            browser.click(".vote").await;
-            browser
-                .wait("document.querySelector('.vote').textContent === 'Helpful 14'")
-                .await;
-            assert_eq!(
-                browser
-                    .eval("document.querySelector('.vote').getAttribute('aria-pressed')")
-                    .await,
-                "true"
-            );
-            browser.click(".vote").await;
-            browser
-                .wait("document.querySelector('.vote').textContent === 'Helpful 13'")
-                .await;
-            browser.click(".reactions .link").await;
-            browser.click("dialog[open] [type=submit]").await;
-            browser
-                .wait("document.querySelector('dialog[open]')?.textContent.includes('Thank you')")
-                .await;
-        })
-        .await;
+                .eval("document.querySelector('.vote').getAttribute('aria-pressed')")
+                .await,
+            "true"
+        );
+        browser.click(".vote").await;
+        browser
+            .wait("document.querySelector('.vote').textContent === 'Helpful 13'")
+            .await;
+        browser.click(".reactions .link").await;
+        browser.click("dialog[open] [type=submit]").await;
+        browser
+            .wait("document.querySelector('dialog[open]')?.textContent.includes('Thank you')")
+            .await;
     });
 }
 
 #[test]
 fn the_review_of_somebody_else_is_offered_and_not_pushed_in() {
-    test(async |app| {
-        with_browser(app, async |browser, address| {
-            browser.open("/p/karst-monitor-2").await;
-            let id = browser.eval("JSON.parse(document.querySelector('#first').textContent).asked[0].answer.data.product.id").await;
-            // Until the subscription has begun, nobody would hear of the review.
-            browser.wait("document.documentElement.dataset.live === 'true'").await;
-            let token = format!("Bearer {}", shopper("carol"));
-            let query = "mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } userErrors { message } } }";
-            let input = json!({ "productId": id, "rating": 5, "title": "Just now", "body": "It arrived today." });
-            let sent = json!({ "query": query, "variables": { "input": input } });
-            let reply: http::Reply = ask(address, &sent, &[("authorization", &token)]).await;
-            assert!(reply.json()["data"]["submitReview"]["review"]["id"].is_string(), "{}", reply.body);
-            browser.wait("document.querySelector('.fresh button')?.textContent === 'Show 1 new review'").await;
-            assert_eq!(count(browser, ".opinion").await, 0, "nothing moves by itself");
-            browser.click(".fresh button").await;
-            browser.wait("document.querySelector('.opinion h3')?.textContent === 'Just now'").await;
-            browser.wait("document.querySelector('.big')?.textContent === '5.0'").await;
-        })
-        .await;
+    in_browser(async |browser, address| {
+        browser.open("/p/karst-monitor-2").await;
+        let id = browser.eval("JSON.parse(document.querySelector('#first').textContent).asked[0].answer.data.product.id").await;
+        // Until the subscription has begun, nobody would hear of the review.
+        browser
+            .wait("document.documentElement.dataset.live === 'true'")
+            .await;
+        let token = format!("Bearer {}", shopper("carol"));
+        let query = "mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } userErrors { message } } }";
+        let input = json!({ "productId": id, "rating": 5, "title": "Just now", "body": "It arrived today." });
+        let sent = json!({ "query": query, "variables": { "input": input } });
+        let reply: http::Reply = ask(address, &sent, &[("authorization", &token)]).await;
+        assert!(
+            reply.json()["data"]["submitReview"]["review"]["id"].is_string(),
+            "{}",
+            reply.body
+        );
+        browser
+            .wait("document.querySelector('.fresh button')?.textContent === 'Show 1 new review'")
+            .await;
+        assert_eq!(
+            count(browser, ".opinion").await,
+            0,
+            "nothing moves by itself"
+        );
+        browser.click(".fresh button").await;
+        browser
+            .wait("document.querySelector('.opinion h3')?.textContent === 'Just now'")
+            .await;
+        browser
+            .wait("document.querySelector('.big')?.textContent === '5.0'")
+            .await;
     });
 }

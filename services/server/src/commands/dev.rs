@@ -56,13 +56,19 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(&cli.common, database.local.as_ref(), source)?;
     let token = issue(&tokens, &catalog, "developer", "admin")?;
-    let address = listener.local_addr()?.to_string();
-    print_welcome(&cli, &database, &address, &token);
+    let address = listener.local_addr()?;
+    print_welcome(&cli, &database, &address.to_string(), &token);
+    // Others who reach this address must not get tokens.
+    let identities = if address.ip().is_loopback() {
+        identities(&tokens, &catalog)?
+    } else {
+        Vec::new()
+    };
     let site = Site {
         storefront: true,
         graphiql: true,
         origin: Some(format!("http://{address}")),
-        identities: identities(&tokens, &catalog)?,
+        identities,
     };
     let auth = (tokens, keys);
     run_service(listener, (database, catalog), auth, (&cli, site), shutdown).await

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use vitrine_api::graphql::engine;
 use vitrine_api::http::{HeaderValue, TrustedDocuments};
 use vitrine_web::Site;
@@ -36,22 +38,64 @@ pub struct ClientSettings {
     /// Show browsers a page for trying out queries. For serve.
     #[arg(long, global = true, env = "VITRINE_GRAPHIQL")]
     pub graphiql: bool,
+    /// The storefront of `serve`.
+    #[command(flatten)]
+    pub storefront: StorefrontSettings,
+}
+
+/// The storefront of `serve`. Its origin is refused on the command line where there is no storefront.
+///
+/// Not with `requires` of clap: that compares flags before the command, flags after it, and
+/// environment variables each on their own, so it would refuse `VITRINE_STOREFRONT_ORIGIN` with
+/// `serve --storefront`.
+#[derive(Clone, Debug)]
+pub struct StorefrontSettings(StorefrontFlags);
+
+#[derive(Clone, Debug, Args)]
+struct StorefrontFlags {
     /// Show browsers the storefront. For serve; dev always does.
     #[arg(long, global = true, env = "VITRINE_STOREFRONT")]
-    pub storefront: bool,
+    storefront: bool,
     /// The public origin of the storefront, `https://shop.example`, for canonical addresses and
-    /// structured data. For serve.
+    /// structured data. Needs --storefront. For serve.
     #[arg(long, global = true, env = "VITRINE_STOREFRONT_ORIGIN", value_parser = shop_origin)]
-    pub storefront_origin: Option<String>,
+    storefront_origin: Option<String>,
+}
+
+impl FromArgMatches for StorefrontSettings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let flags = StorefrontFlags::from_arg_matches(matches)?;
+        let origin = matches.value_source("storefront_origin");
+        if origin == Some(ValueSource::CommandLine) && !flags.storefront {
+            let text = "--storefront-origin needs --storefront\n";
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
+        }
+        Ok(Self(flags))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for StorefrontSettings {
+    fn augment_args(command: Command) -> Command {
+        StorefrontFlags::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        StorefrontFlags::augment_args_for_update(command)
+    }
 }
 
 impl ClientSettings {
     /// The pages that browsers get from `serve`.
     pub(crate) fn site(&self) -> Site {
         Site {
-            storefront: self.storefront,
+            storefront: self.storefront.0.storefront,
             graphiql: self.graphiql,
-            origin: self.storefront_origin.clone(),
+            origin: self.storefront.0.storefront_origin.clone(),
             identities: Vec::new(),
         }
     }
@@ -129,6 +173,26 @@ mod tests {
             let error = clients(&["--allowed-origin", wrong]).unwrap_err();
             assert!(error.to_string().contains("must be a scheme"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_origin_of_a_storefront_needs_the_storefront() {
+        let (shop, origin) = ("--storefront", "--storefront-origin=https://shop.example");
+        for alone in [["serve", origin], [origin, "serve"]] {
+            let error = clients(&alone).unwrap_err().to_string();
+            assert!(error.contains("needs --storefront"), "{error}");
+        }
+        for both in [
+            ["serve", shop, origin],
+            [shop, origin, "serve"],
+            [origin, "serve", shop],
+            [shop, "serve", origin],
+        ] {
+            let site = clients(&both).unwrap().site();
+            assert_eq!(site.origin.as_deref(), Some("https://shop.example"));
+            assert!(site.storefront, "{both:?}");
+        }
+        assert_eq!(clients(&["serve", shop]).unwrap().site().origin, None);
     }
 
     #[test]

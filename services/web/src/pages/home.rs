@@ -62,7 +62,7 @@ fn door(category: &Value, html: &mut Html) {
     html.text(text(&category["name"]))
         .raw("</span><span class=\"count\">");
     if let Some(count) = category["productCount"].as_i64() {
-        html.text(&format::count(count)).raw(" products");
+        html.text(&format::plural(count, "product"));
     }
     html.raw("</span></a></li>");
 }

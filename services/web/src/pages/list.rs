@@ -4,7 +4,7 @@ use futures_util::future::join;
 use serde_json::{Value, json};
 
 use super::{Written, failed, items, missing, text, trail};
-use crate::address::ListAddress;
+use crate::address::{ListAddress, is_repeated};
 use crate::asking::{Asked, Asker};
 use crate::document::Document;
 use crate::format;
@@ -68,9 +68,9 @@ pub(crate) async fn list(
 
 /// What a category has, in a sentence.
 fn described(listed: &Asked) -> String {
-    let total = format::total(&listed.data("products")["totalCount"]);
+    let total = format::total(&listed.data("products")["totalCount"], "product");
     let name = text(&listed.data("category")["name"]).to_owned();
-    format!("{name}: {total} products, with specs to compare and reviews.")
+    format!("{name}: {total}, with specs to compare and reviews.")
 }
 
 fn write(address: &ListAddress, listed: &Asked, counted: &Asked) -> Html {
@@ -90,8 +90,8 @@ fn write(address: &ListAddress, listed: &Asked, counted: &Asked) -> Html {
         (None, None) => drop(html.raw("All products")),
     }
     html.raw("</h1><p class=\"total\" role=\"status\">");
-    html.text(&format::total(&products["totalCount"]))
-        .raw(" products</p></div>");
+    html.text(&format::total(&products["totalCount"], "product"))
+        .raw("</p></div>");
     children(&category["children"], &mut html);
     html.raw("<div class=\"columns\"><aside class=\"panel\" aria-label=\"Filters\">");
     let facets = &counted.data("products")["facets"];
@@ -103,7 +103,8 @@ fn write(address: &ListAddress, listed: &Asked, counted: &Asked) -> Html {
     }
     html.raw("</div>");
     html.raw("</aside><section class=\"results\" aria-label=\"Products\">");
-    sorts(&mut html);
+    // The place of the controls that the scripts put here.
+    html.raw("<div class=\"tools\"></div>");
     let of_panel = items(facets).map(|facet| text(&facet["key"]));
     let keys: Vec<&str> = address.chosen_keys().into_iter().chain(of_panel).collect();
     html.raw("<ul class=\"tiles\">");
@@ -141,11 +142,6 @@ fn children(children: &Value, html: &mut Html) {
     html.raw("</ul>");
 }
 
-/// The place of the controls that the scripts put here.
-fn sorts(html: &mut Html) {
-    html.raw("<div class=\"tools\"></div>");
-}
-
 /// Writes a facet with links. The scripts put check boxes in their place.
 fn facet(address: &ListAddress, facet: &Value, open: bool, html: &mut Html) {
     let chosen = items(&facet["values"]).any(|value| value["selected"] == json!(true));
@@ -168,8 +164,8 @@ fn facet(address: &ListAddress, facet: &Value, open: bool, html: &mut Html) {
             Some((name, parameter)) => {
                 let chosen = value["selected"] == json!(true);
                 html.raw("<a rel=\"nofollow\" href=\"");
-                let parameter = (!chosen).then_some(parameter.as_str());
-                html.text(&address.with(&name, parameter)).raw("\"");
+                html.text(&changed(address, (&name, &parameter), chosen))
+                    .raw("\"");
                 html.raw(if chosen {
                     " aria-current=\"true\">"
                 } else {
@@ -184,6 +180,15 @@ fn facet(address: &ListAddress, facet: &Value, open: bool, html: &mut Html) {
         html.raw("</span></li>");
     }
     html.raw("</ul></details>");
+}
+
+/// The address after a click on a value. The service knows best whether a range is chosen: there are
+/// several ways to write one.
+fn changed(address: &ListAddress, (name, parameter): (&str, &str), chosen: bool) -> String {
+    if chosen && !is_repeated(name) {
+        return address.with(name, None);
+    }
+    address.toggled(name, parameter)
 }
 
 /// The parameter of an address that stands for a value of a facet.
@@ -259,6 +264,17 @@ mod tests {
         let expected =
             json!([{ "key": "size", "number": { "gte": 65.0, "lt": 70.5, "unit": "cm" } }]);
         assert_eq!(read["filter"]["specs"], expected);
+    }
+
+    #[test]
+    fn a_chosen_range_is_removed_however_it_is_written() {
+        let address = ListAddress::new(None, Some("n.size=65.0..70&brand=A"));
+        let range = ("n.size", "65..70");
+        assert_eq!(changed(&address, range, true), "/search?brand=A");
+        assert_eq!(
+            changed(&address, range, false),
+            "/search?brand=A&n.size=65..70"
+        );
     }
 
     #[test]

@@ -37,19 +37,20 @@ export function monthName(month) {
   return `${MONTHS[Number(number) - 1]} ${year}`;
 }
 
-/** A total as far as it is known.
- * @param {{ value: number, relation: string }} total */
-export function total({ value, relation }) {
-  if (relation === "AT_LEAST") return `more than ${count(value)}`;
-  if (relation === "ESTIMATE") return `about ${count(value)}`;
-  return count(value);
-}
-
-/** A word with its number.
+/** A number with its noun, given in the singular.
  * @param {number} number
- * @param {string} one
- * @param {string} [many] */
-export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+ * @param {string} noun */
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A total as far as it is known, with its noun.
+ * @param {{ value: number, relation: string }} total
+ * @param {string} noun */
+export function total({ value, relation }, noun) {
+  const number = plural(value, noun);
+  if (relation === "AT_LEAST") return `more than ${number}`;
+  if (relation === "ESTIMATE") return `about ${number}`;
+  return number;
+}
 
 /** A share in percent.
  * @param {number} share */

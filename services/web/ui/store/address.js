@@ -198,9 +198,9 @@ export function toggled(query, { name, value, many }) {
   return edited(query, (next) => {
     const values = next.getAll(name);
     next.delete(name);
-    const is = values.includes(value);
-    const others = many ? values.filter((other) => other !== value) : [];
-    for (const kept of is ? others : [...others, value]) next.append(name, kept);
+    const alike = (/** @type {string} */ other) => other.toLowerCase() === value.toLowerCase();
+    const others = many ? values.filter((other) => !alike(other)) : [];
+    for (const kept of values.some(alike) ? others : [...others, value]) next.append(name, kept);
   });
 }
 

@@ -124,7 +124,7 @@ function ActAs({ done }) {
     "div",
     { class: "stack" },
     h("h2", null, "Act as"),
-    h("p", null, "For development: nobody else may do this. The choice lasts for this tab."),
+    h("p", null, "For development only. The choice lasts for this tab."),
     wrong && h("p", { role: "alert", class: "wrong" }, wrong),
     (offered ?? []).map((one) =>
       h(

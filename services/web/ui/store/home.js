@@ -1,7 +1,7 @@
 // @ts-check
 // The start page.
 import { h } from "../vendor/preact/preact.js";
-import { count } from "../shared/format.js";
+import { plural } from "../shared/format.js";
 import { useAnswer, useRestoredPlace } from "./navigation.js";
 import { Tile, categoryPath, drawing } from "./tile.js";
 import { Trouble } from "./header.js";
@@ -40,7 +40,7 @@ function Door({ category }) {
       { class: "door", href: categoryPath(category.slug) },
       h("img", { src: drawn, alt: "", width: 320, height: 320 }),
       h("span", { class: "name" }, category.name),
-      h("span", { class: "count" }, category.productCount == null ? "" : `${count(category.productCount)} products`),
+      h("span", { class: "count" }, category.productCount == null ? "" : plural(category.productCount, "product")),
     ),
   );
 }

@@ -35,7 +35,7 @@ export function List({ category }) {
   const said = useRef("");
   useEffect(() => {
     if (!products || listed.loading) return;
-    const text = `${total(products.totalCount)} products`;
+    const text = total(products.totalCount, "product");
     if (said.current && said.current !== text) announcement.value = text;
     said.current = text;
     const name = data.category?.name ?? (searchOf(query) ? `“${searchOf(query)}”` : "All products");
@@ -55,7 +55,7 @@ export function List({ category }) {
       "div",
       { class: "heading" },
       h("h1", { class: "iso" }, data.category?.name ?? (searchOf(query) ? `Results for “${searchOf(query)}”` : "All products")),
-      h("p", { class: "total" }, `${total(products.totalCount)} products`),
+      h("p", { class: "total" }, total(products.totalCount, "product")),
     ),
     h(Below, { children: data.category?.children ?? [] }),
     h(
@@ -162,7 +162,7 @@ function Tools({ list, facets, products }) {
       { open, onClose: () => setOpen(false), label: "Filters", class: "sheet" },
       h("h2", null, "Filters"),
       h(Panel, { facets, list, place: "sheet" }),
-      h("p", { class: "sheet-end" }, h("button", { type: "button", class: "button", onClick: () => setOpen(false) }, `Show ${total(products.totalCount)} products`)),
+      h("p", { class: "sheet-end" }, h("button", { type: "button", class: "button", onClick: () => setOpen(false) }, `Show ${total(products.totalCount, "product")}`)),
     ),
   );
 }
@@ -187,7 +187,7 @@ function Rows({ variables, products, facets }) {
       remembered(key).pages = next;
       setPages(next);
       setWrong("");
-      announcement.value = `${plural(data.products.nodes.length, "more product")}`;
+      announcement.value = plural(data.products.nodes.length, "more product");
     } catch (error) {
       setWrong(/** @type {Error} */ (error).message);
     }
@@ -229,7 +229,7 @@ function Nothing({ list, facets, corrected }) {
         "ul",
         { key: "l" },
         chosen.map(({ label, without }, at) =>
-          h("li", { key: label }, h("a", { href: listPath(list.category, without) }, `without “${label}”`), counts[at] && ` ${total(counts[at])} products`),
+          h("li", { key: label }, h("a", { href: listPath(list.category, without) }, `without “${label}”`), counts[at] && ` ${total(counts[at], "product")}`),
         ),
       ),
     ],

@@ -14,6 +14,8 @@ const memory = new Map();
 const MOST_REMEMBERED = 20;
 
 history.scrollRestoration = "manual";
+// An entry without a key is always that of a link within a page.
+if (!history.state?.key) history.replaceState({ key: "first" }, "");
 /** @returns {Place} */
 const here = () => ({
   path: location.pathname,
@@ -75,7 +77,13 @@ function arrive(hash) {
 }
 
 addEventListener("popstate", () => {
-  const old = remembered(place.value.key);
+  const { path, query, key } = place.value;
+  const samePage = location.pathname === path && String(new URLSearchParams(location.search)) === String(query);
+  if (samePage && (history.state?.key ?? key) === key) {
+    history.replaceState({ key }, "");
+    return;
+  }
+  const old = remembered(key);
   old.scroll = old.leaving ?? scrollY;
   batch(() => {
     forgetAsked();

@@ -9,6 +9,9 @@ import { label } from "./reviews.js";
 
 const WORDS = ["", "Poor", "Below average", "All right", "Good", "Excellent"];
 
+/** The name of the shopper, as far as it is known: a token alone does not say it. */
+const ownName = () => (person.value?.subject ? person.value.label.split(",")[0] : "");
+
 /** @param {any} own */
 function draftOf(own) {
   return {
@@ -17,7 +20,7 @@ function draftOf(own) {
     dimensions: Object.fromEntries((own?.dimensions ?? []).map((/** @type {any} */ one) => [one.name, one.rating])),
     title: own?.title ?? "",
     body: own?.body ?? "",
-    authorName: own?.author?.name ?? person.value?.label.split(",")[0] ?? "",
+    authorName: own?.author?.name ?? ownName(),
   };
 }
 
@@ -75,7 +78,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
     if (editing) {
       send(() => change("EditReview", { id: own.id, expectedRevision: own.revision, ...input }), "Your review is changed.");
     } else {
-      send(() => change("SubmitReview", { productId: product.id, language: "en", idempotencyKey: key.current, ...input }), "Thank you for your review.");
+      send(() => change("SubmitReview", { productId: product.id, idempotencyKey: key.current, ...input }), "Thank you for your review.");
     }
   };
   const remove = () => send(() => change("DeleteReview", { id: own.id, expectedRevision: own.revision }), "Your review is deleted.");
@@ -102,7 +105,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
         h("label", { key: text }, h("input", { type: "radio", name: "recommended", checked: draft.recommended === value, onChange: () => set({ recommended: value }) }), h("span", null, text)),
       ),
     ),
-    h(Field, { id: "authorName", text: "Name to show (optional)", refusals: at("authorName"), value: draft.authorName, maxLength: 100, onInput: (/** @type {string} */ authorName) => set({ authorName }) }),
+    h(Field, { id: "authorName", text: "Name to show (optional)", refusals: at("authorName"), value: draft.authorName, maxLength: 50, onInput: (/** @type {string} */ authorName) => set({ authorName }) }),
     h(
       "p",
       { class: "buttons" },

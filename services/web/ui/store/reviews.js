@@ -45,7 +45,7 @@ export function Reviews({ product }) {
       const data = await ask("ReviewPage", variables);
       const found = data.node.reviews;
       setPage((/** @type {any} */ last) => (after ? { ...found, nodes: [...last.nodes, ...found.nodes] } : found));
-      announcement.value = after ? plural(found.nodes.length, "more review") : `${total(found.totalCount)} reviews`;
+      announcement.value = after ? plural(found.nodes.length, "more review") : total(found.totalCount, "review");
       setWrong("");
     } catch (error) {
       setWrong(/** @type {Error} */ (error).message);
@@ -173,9 +173,9 @@ function Histogram({ stats, chosen, choose }) {
         h(
           "button",
           { type: "button", "aria-pressed": String(chosen.includes(bucket.rating)), onClick: () => toggle(bucket.rating) },
-          h("span", { class: "which" }, bucket.rating, h("span", { "aria-hidden": "true" }, " ★"), h("span", { class: "hidden" }, " stars,")),
+          h("span", { class: "which" }, bucket.rating, h("span", { "aria-hidden": "true" }, " ★"), h("span", { class: "hidden" }, bucket.rating === 1 ? " star," : " stars,")),
           h("svg", { class: "fill", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" }, h("rect", { width: bucket.share * 100, height: 1 })),
-          h("span", { class: "number" }, count(bucket.count), h("span", { class: "hidden" }, ` reviews, ${percent(bucket.share)}`)),
+          h("span", { class: "number" }, count(bucket.count), h("span", { class: "hidden" }, ` ${bucket.count === 1 ? "review" : "reviews"}, ${percent(bucket.share)}`)),
         ),
       ),
     ),
@@ -203,7 +203,7 @@ function Tools({ stats, sort, filter, page, show }) {
         stats.languages.map((/** @type {any} */ one) => h("option", { key: one.code, value: one.code }, `${one.code} (${count(one.count)})`)),
       ),
     ],
-    h("p", { class: "total" }, `${total(page.totalCount)} reviews`),
+    h("p", { class: "total" }, total(page.totalCount, "review")),
   );
 }
 

@@ -2,7 +2,7 @@
 // Specs in groups, in the units of the shopper.
 import { h } from "../vendor/preact/preact.js";
 
-/** One unit of each dimension that people measure differently. `src/pages/product.rs` has the same. */
+/** One unit of each dimension that people measure differently. `src/pages/product/specs.rs` has the same. */
 const SYSTEMS = {
   metric: ["cm", "kg", "l", "m²", "°C", "km/h", "bar"],
   imperial: ["in", "lb", "fl oz", "ft²", "°F", "mph", "psi"],
@@ -14,7 +14,8 @@ export function unitsOfSystem(system) {
   return units && units.map((unit) => ({ unit }));
 }
 
-/** @type {Record<string, string>} */
+/** The groups of dimensions; all others are "Performance".
+ * @type {Record<string, string>} */
 const GROUPS = {
   length: "Size and weight",
   mass: "Size and weight",
@@ -25,20 +26,6 @@ const GROUPS = {
   voltage: "Power",
   current: "Power",
   charge: "Power",
-  time: "Performance",
-  frequency: "Performance",
-  rotation: "Performance",
-  information: "Performance",
-  data_rate: "Performance",
-  temperature: "Performance",
-  pressure: "Performance",
-  airflow: "Performance",
-  sound_level: "Performance",
-  luminance: "Performance",
-  luminous_flux: "Performance",
-  speed: "Performance",
-  pixels: "Performance",
-  pixel_density: "Performance",
 };
 const ORDER = ["General", "Size and weight", "Power", "Performance", "Features", "Dates"];
 
