@@ -103,12 +103,12 @@ fn a_dry_run_shows_values_of_spec_keys_and_foresees_the_import() {
             .map(|one| (one.value.as_str(), one.line))
             .collect();
         assert_eq!(values, [("5", 1), ("4", 2), ("6", 4)]);
-        let told = foreseen.to_string();
+        let text = foreseen.to_string();
         assert!(
-            told.contains("      5 (line 1), 4 (line 2), 6 (line 4)\n"),
-            "{told}"
+            text.contains("      5 (line 1), 4 (line 2), 6 (line 4)\n"),
+            "{text}"
         );
-        assert!(told.contains("1 ids repeat in"), "{told}");
+        assert!(text.contains("1 ids repeat in"), "{text}");
         let report = run(app, folder.path(), ImportMode::Write).await;
         assert_eq!(foreseen.counts, report.counts);
         assert!(report.spec_values.is_empty());

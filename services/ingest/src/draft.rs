@@ -9,7 +9,8 @@ use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 use crate::feed::{Feed, FeedLine, Row};
 use crate::mapping::{
-    self, Mapped, Mapping, MappingCache, MappingOutput, Problems, Repeated, Unmatched, push_key,
+    self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingCache, MappingOutput, Problems, Repeated,
+    Unmatched, push_key,
 };
 
 mod repeats;
@@ -168,10 +169,9 @@ impl<'m> Drafter<'m> {
         problems: &mut Problems,
     ) -> LineStatus {
         let number = Value::from(line);
-        if let Err(rejection) = self.mapping.join(&mut row, &number) {
+        if let Err(rejection) = self.prepare(&mut row, &number) {
             return LineStatus::Rejected(vec![rejection]);
         }
-        self.see(&row);
         let row = mapping::Row::new(&row, &number);
         let mut records = Records::default();
         let derives = self.mapping.output() == MappingOutput::ReviewsAndProducts;
@@ -192,8 +192,11 @@ impl<'m> Drafter<'m> {
             let id = |draft: &ReviewDraft| draft.origin.external_id.clone();
             let review = self.checked(mapped, "review", line, id, problems);
             let review = review.and_then(|review| {
-                if derives {
-                    self.derive(batch, row, line, &review.product, problems)?;
+                if derives
+                    && let Err(reasons) = self.derive(batch, row, line, &review.product, problems)
+                {
+                    self.ids.forget("review", &review.origin.external_id, line);
+                    return Err(reasons);
                 }
                 Ok(review)
             });
@@ -208,8 +211,18 @@ impl<'m> Drafter<'m> {
         records.status(self.mapping.output())
     }
 
+    /// Adds the rows of other files to a row, and checks that it may be mapped.
+    ///
+    /// # Errors
+    /// What is wrong with the row.
+    pub(crate) fn prepare(&mut self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
+        self.mapping.join(row, number)?;
+        self.see(row);
+        self.mapping.check_records(mapping::Row::new(row, number))
+    }
+
     /// Remembers the paths of a row, if it is one of the first.
-    pub(crate) fn see(&mut self, row: &Value) {
+    fn see(&mut self, row: &Value) {
         if self.rows < MAX_SEEN_ROWS {
             paths_of(row, &mut String::new(), &mut self.seen);
         }
@@ -296,7 +309,8 @@ fn paths_of(value: &Value, path: &mut String, seen: &mut BTreeSet<String>) {
             for (key, value) in object {
                 let length = path.len();
                 push_key(path, key);
-                if seen.len() < MAX_SEEN_PATHS && !seen.contains(path.as_str()) {
+                let short = path.len() <= MAX_COMPARED_BYTES;
+                if short && seen.len() < MAX_SEEN_PATHS && !seen.contains(path.as_str()) {
                     seen.insert(path.clone());
                 }
                 paths_of(value, path, seen);

@@ -50,10 +50,14 @@ pub(crate) use problems::Problems;
 pub use problems::Traced;
 pub(crate) use records::{Mapped, Repeated};
 pub use shipped::shipped;
+pub(crate) use uses::MAX_COMPARED_BYTES;
 pub use uses::Unmatched;
 
 /// The version of the mapping format that this release reads.
 pub const VERSION: i64 = 1;
+
+/// The maximum number of items of lists in a line that are products or reviews.
+const MAX_RECORDS: usize = 10_000;
 
 /// The JSON Schema of mapping files, for editors.
 pub const SCHEMA: &str = include_str!("../mappings/mapping.schema.json");
@@ -162,9 +166,7 @@ impl Mapping {
     /// [`MappingError`] if it cannot be read or is invalid.
     pub fn from_file(path: &Path) -> Result<Self, MappingError> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let text = String::from_utf8(read(path.to_owned())?);
-        let text =
-            text.map_err(|_| MappingError::setting(path.display().to_string(), "is not UTF-8"))?;
+        let text = read_text(path)?;
         Self::parse(&text, &mut |name| read(folder.join(name)))
     }
 
@@ -201,6 +203,7 @@ impl Mapping {
             None => Reading::default(),
         };
         defaults.map_or(Ok(()), Section::finish)?;
+        let joins = join::read(&section, &reading)?;
         let mapping = Self {
             system: system(&section)?,
             notice: section.text("notice")?.map(str::to_owned),
@@ -209,7 +212,7 @@ impl Mapping {
                 delimiter: delimiter(&section)?,
                 columns: columns(&section)?,
             },
-            joins: join::read(&section, &reading, read_table)?,
+            joins: Vec::new(),
             products: products(&section, &reading, read_table)?,
             reviews: reviews(&section, &reading)?,
             derived: false,
@@ -221,6 +224,8 @@ impl Mapping {
         section.finish()?;
         Ok(Self {
             derived: records::derived(&mapping.products, &mapping.reviews)?,
+            // Last, because these files may be large, and a mapping with a mistake needs none.
+            joins: join::load(joins, read_table)?,
             ..mapping
         })
     }
@@ -266,6 +271,23 @@ impl Mapping {
     /// What is wrong with the row.
     pub(crate) fn join(&self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
         self.joins.iter().try_for_each(|join| join.add(row, number))
+    }
+
+    /// Checks that a row has no more products and reviews than a line may have.
+    ///
+    /// # Errors
+    /// How many it has.
+    pub(crate) fn check_records(&self, row: Row<'_>) -> Result<(), Rejection> {
+        let products = self.products.iter().map(|(records, _)| records);
+        let records = products.chain(self.reviews.iter().map(|(records, _)| records));
+        let items: usize = records.map(|records| records.items(row)).sum();
+        if items <= MAX_RECORDS {
+            return Ok(());
+        }
+        let reason = format!(
+            "has {items} items that are products or reviews; a line may have {MAX_RECORDS}"
+        );
+        Err(Rejection::new("line", reason))
     }
 
     /// The numbers of rows without a partner, by join.

@@ -133,6 +133,27 @@ fn rank(outcome: &LineOutcome) -> u8 {
     }
 }
 
+/// The outcome of a line: that of its best product, without products that of its best review. With
+/// it the reasons of all other records that are rejected.
+fn line_outcome(
+    mut products: Vec<LineOutcome>,
+    mut reviews: Vec<LineOutcome>,
+) -> (LineOutcome, Vec<Rejection>) {
+    let of_line = if products.is_empty() {
+        &mut reviews
+    } else {
+        &mut products
+    };
+    let best = (0..of_line.len()).min_by_key(|at| rank(&of_line[*at]));
+    let outcome = best.map_or(LineOutcome::Unchanged, |best| of_line.remove(best));
+    let others = products.into_iter().chain(reviews);
+    let rejected = others.filter_map(|other| match other {
+        LineOutcome::Rejected(reasons) => Some(reasons),
+        _ => None,
+    });
+    (outcome, rejected.flatten().collect())
+}
+
 /// A running import.
 struct ImportRun<P> {
     session: ImportSession,
@@ -289,31 +310,15 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         rejects.flush().map_err(|source| failed(path, source))
     }
 
-    /// Counts a line with records. It ends as its best product did; without products as its best
-    /// review did.
+    /// Counts a line with records.
     fn records(
         &mut self,
         file: &str,
         line: &Line,
         [products, reviews]: [Vec<LineOutcome>; 2],
     ) -> Result<(), ImportError> {
-        let of_line = if products.is_empty() {
-            &reviews
-        } else {
-            &products
-        };
-        let outcome = of_line.iter().min_by_key(|outcome| rank(outcome)).cloned();
-        let outcome = outcome.unwrap_or(LineOutcome::Unchanged);
         self.report.count_records(&products, &reviews);
-        let rejected: Vec<Rejection> = products
-            .into_iter()
-            .chain(reviews)
-            .filter(|other| !matches!(outcome, LineOutcome::Rejected(_)) || *other != outcome)
-            .flat_map(|other| match other {
-                LineOutcome::Rejected(reasons) => reasons,
-                _ => Vec::new(),
-            })
-            .collect();
+        let (outcome, rejected) = line_outcome(products, reviews);
         self.line(file, line, &outcome, &rejected)
     }
 
@@ -394,5 +399,28 @@ fn new_entries(summary: ImportSummary) -> NewEntries {
         spec_keys: summary.new_keys,
         categories: summary.new_categories,
         suppliers: summary.new_suppliers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rejected_record_of_a_line_is_reported() {
+        let reason = || Rejection::new("stars", "is missing");
+        let rejected = || LineOutcome::Rejected(vec![reason()]);
+        assert_eq!(
+            line_outcome(vec![], vec![rejected(), rejected()]),
+            (rejected(), vec![reason()])
+        );
+        assert_eq!(
+            line_outcome(vec![rejected(), LineOutcome::Updated], vec![rejected()]),
+            (LineOutcome::Updated, vec![reason(), reason()])
+        );
+        assert_eq!(
+            line_outcome(vec![], vec![]),
+            (LineOutcome::Unchanged, vec![])
+        );
     }
 }

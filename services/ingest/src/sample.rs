@@ -74,28 +74,28 @@ pub fn sample(file: &Path, mapping: &Mapping, rows: usize) -> Result<Sample, Fee
 impl Drafter<'_> {
     fn sample(&mut self, line: u64, mut row: Value) -> SampleRow {
         let number = Value::from(line);
-        let mut records = Vec::new();
-        if let Err(rejection) = self.mapping.join(&mut row, &number) {
-            records.push(SampleRecord {
+        let records = match self.prepare(&mut row, &number) {
+            Ok(()) => self.records(mapping::Row::new(&row, &number).traced()),
+            Err(rejection) => vec![SampleRecord {
                 of: "row",
                 values: Vec::new(),
                 rejected: vec![format!("{}: {}", rejection.field, rejection.reason)],
-            });
-        }
-        self.see(&row);
-        let text = row.to_string();
-        let start = mapping::Row::new(&row, &number).traced();
-        for mapped in self.mapping.products(&mut self.cache, start) {
-            records.push(SampleRecord::of("product", mapped));
-        }
-        for mapped in self.mapping.reviews(start) {
-            records.push(SampleRecord::of("review", mapped));
-        }
+            }],
+        };
         SampleRow {
             line,
-            row: vitrine_model::text::excerpt(&text, MAX_ROW_CHARACTERS).text,
+            row: vitrine_model::text::excerpt(&row.to_string(), MAX_ROW_CHARACTERS).text,
             records,
         }
+    }
+
+    fn records(&mut self, row: mapping::Row<'_>) -> Vec<SampleRecord> {
+        let products = self.mapping.products(&mut self.cache, row).into_iter();
+        let reviews = self.mapping.reviews(row).into_iter();
+        products
+            .map(|mapped| SampleRecord::of("product", mapped))
+            .chain(reviews.map(|mapped| SampleRecord::of("review", mapped)))
+            .collect()
     }
 }
 
@@ -194,5 +194,45 @@ mod tests {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }
         assert!(!shown.contains("line 5"), "{shown}");
+    }
+
+    /// The sample of rows by a mapping, as text.
+    fn shown(mapping: &str, rows: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("feed.jsonl");
+        fs::write(&file, rows).unwrap();
+        let mapping = Mapping::parse(mapping, &mut |_| Ok(b"code,name\n1,Tarn\n".to_vec()));
+        sample(&file, &mapping.unwrap(), 9).unwrap().to_string()
+    }
+
+    #[test]
+    fn votes_and_each_field_of_a_list_are_shown() {
+        let text = "version = 1\nsystem = \"shop\"\n[review]\nexternal_id = \"id\"\nproduct = \"id\"\n\
+                    rating = \"stars\"\nhelpful = \"up\"\nvotes = \"all\"\n\
+                    title = [\"a\", { from = \"b\" }]\n";
+        let row = "{\"id\":1,\"stars\":5,\"up\":3,\"all\":4,\"a\":null,\"b\":\"Good\"}\n";
+        let shown = shown(text, row);
+        for line in [
+            "    review.helpful      up     3 → 3",
+            "    review.votes        all    4 → 4",
+            "    review.title[0]     a      null → (unknown)",
+            "    review.title[1]     b      \"Good\" → Good",
+        ] {
+            assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_joined_is_nothing_else() {
+        let text = "version = 1\nsystem = \"shop\"\n[join.maker]\nfile = \"makers.csv\"\nkey = \"code\"\n\
+                    from = \"id\"\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\
+                    kind = { value = \"lamp\" }\ncategory = { value = \"Lamps\" }\n";
+        let shown = shown(text, "{\"id\":1,\"name\":\"Lamp\",\"maker\":1}\n");
+        let (_, record) = shown.split_once('\n').unwrap();
+        assert_eq!(
+            record,
+            "  row\n    REJECTED join.maker: the row has a key of this name itself; give the join \
+             another name\n"
+        );
     }
 }

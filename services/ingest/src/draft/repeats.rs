@@ -18,9 +18,25 @@ const MAX_LINES: usize = 20;
 /// The ids of a file.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    first: HashMap<u64, u64>,
+    first: HashMap<u64, First>,
     repeated: HashMap<u64, usize>,
     found: Repeats,
+}
+
+/// The first line of an id, and whether the id repeats; one number, to take no more memory.
+#[derive(Clone, Copy, Debug)]
+struct First(u64);
+
+impl First {
+    const REPEATS: u64 = 1 << 63;
+
+    fn line(self) -> u64 {
+        self.0 & !Self::REPEATS
+    }
+
+    fn repeats(self) -> bool {
+        self.0 & Self::REPEATS != 0
+    }
 }
 
 /// The ids that repeat in a file.
@@ -58,33 +74,40 @@ impl Ids {
         line: u64,
         first_is_kept: bool,
     ) -> Option<u64> {
-        let mut hasher = DefaultHasher::new();
-        (of, id).hash(&mut hasher);
-        let digest = hasher.finish();
-        let Some(first) = self.first.get(&digest).copied() else {
+        let digest = digest(of, id);
+        let Some(first) = self.first.get_mut(&digest) else {
             if self.first.len() < MAX_IDS {
-                self.first.insert(digest, line);
+                self.first.insert(digest, First(line));
             } else {
                 self.found.not_compared += 1;
             }
             return None;
         };
-        match self.repeated.get(&digest) {
-            Some(at) => self.found.repeated[*at].add(line),
-            None if self.repeated.len() < MAX_REPEATED => {
-                self.found.ids += 1;
+        if let Some(at) = self.repeated.get(&digest) {
+            self.found.repeated[*at].add(line);
+        } else if !first.repeats() {
+            self.found.ids += 1;
+            if self.repeated.len() < MAX_REPEATED {
                 self.repeated.insert(digest, self.found.repeated.len());
                 self.found.repeated.push(RepeatedId {
                     of,
                     id: id.to_owned(),
-                    lines: vec![first, line],
+                    lines: vec![first.line(), line],
                     count: 2,
                     first_is_kept,
                 });
             }
-            None => self.found.ids += 1,
+            first.0 |= First::REPEATS;
         }
-        Some(first)
+        Some(first.line())
+    }
+
+    /// Forgets an id whose first line is this one and is refused after all.
+    pub(super) fn forget(&mut self, of: &'static str, id: &str, line: u64) {
+        let digest = digest(of, id);
+        if self.first.get(&digest).is_some_and(|first| first.0 == line) {
+            self.first.remove(&digest);
+        }
     }
 
     /// The ids that repeat, at the end of the file.
@@ -93,6 +116,12 @@ impl Ids {
         self.repeated.clear();
         std::mem::take(&mut self.found)
     }
+}
+
+fn digest(of: &str, id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (of, id).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl RepeatedId {
@@ -143,6 +172,17 @@ mod tests {
             "the id \"a\" of line 1 repeats on 3, 5; the last one is kept"
         );
         assert_eq!(ids.add("product", "a", 1, false), None, "another file");
+    }
+
+    #[test]
+    fn ids_are_counted_once_however_often_they_repeat() {
+        let mut ids = Ids::default();
+        let many = MAX_REPEATED as u64 + 10;
+        for line in 0..3 * many {
+            ids.add("product", &(line % many).to_string(), line, false);
+        }
+        let found = ids.take();
+        assert_eq!((found.ids, found.repeated.len()), (many, MAX_REPEATED));
     }
 
     #[test]

@@ -179,3 +179,83 @@ fn rows_for_which_the_mapping_has_nothing_are_skipped() {
     assert_eq!(batch.lines[1].status, LineStatus::Skipped);
     assert_eq!(batch.products.len(), 1);
 }
+
+#[test]
+fn an_id_whose_line_is_refused_does_not_shadow_a_later_line() {
+    let mapping = mapping(&format!("{PRODUCTS}{REVIEWS}repeated_id = \"first\""));
+    let row = |name: &str| Row::Object(json!({"id": "a", "name": name, "row": 1, "stars": 4}));
+    let rows = vec![row(""), row("Lamp"), row("Lamp")];
+    let mut drafter = Drafter::new(&mapping);
+    let batch = drafter.batch_of(&mut lines(rows)).unwrap();
+    assert_eq!((batch.products.len(), batch.reviews.len()), (1, 1));
+    let reasons = [
+        (1, "is missing".to_owned()),
+        (
+            3,
+            "repeats the id of line 2; the mapping keeps the first".to_owned(),
+        ),
+    ];
+    assert_eq!(rejected(&batch), reasons);
+    assert_eq!(drafter.end_of_file().repeated[0].lines, [2, 3]);
+}
+
+/// The unmatched paths after some rows, with their settings.
+fn unmatched(mapping: &Mapping, rows: Vec<Row>) -> Vec<String> {
+    let mut drafter = Drafter::new(mapping);
+    drafter.batch_of(&mut lines(rows)).unwrap();
+    let unmatched = drafter.unmatched().into_iter();
+    unmatched
+        .map(|one| format!("{}: {}", one.setting, one.path))
+        .collect()
+}
+
+#[test]
+fn the_key_of_a_joined_file_is_no_path_of_the_feed() {
+    let join = "[join.maker]\nfile = \"makers.csv\"\nkey = \"code\"\nfrom = \"id\"\n";
+    let mapping = Mapping::parse(&format!("{PRODUCTS}{join}"), &mut |_| {
+        Ok(b"code,name\n1,Tarn\n".to_vec())
+    });
+    assert_eq!(
+        unmatched(&mapping.unwrap(), vec![lamp(1)]),
+        [] as [String; 0]
+    );
+}
+
+#[test]
+fn paths_of_digests_templates_and_objects_are_named_too() {
+    let text = PRODUCTS.replace("\"id\"", "{ digest = [\"id\", \"idd\"] }");
+    let settings = "sku = { template = \"{id}[ {sk}]\" }\n[product.specs]\nauto = false\n\
+                    [[product.specs.rules]]\npath = \"size\"\ntemplate = \"{w}[ {dept}]\"\n\
+                    [[product.specs.rules]]\npath = \"attr\"\nvalue_from = \"v\"\nunit_from = \"unt\"\n";
+    let mapping = mapping(&format!("{text}{settings}"));
+    let row = json!({"id": 1, "name": "Lamp", "size": {"w": 1}, "attr": {"v": 1}});
+    assert_eq!(
+        unmatched(&mapping, vec![Row::Object(row)]),
+        [
+            "product.external_id: idd",
+            "product.sku: sk",
+            "product.specs.rules[0]: dept",
+            "product.specs.rules[1]: unt"
+        ]
+    );
+}
+
+#[test]
+fn long_paths_of_rows_are_not_remembered() {
+    let mapping = mapping(PRODUCTS);
+    let mut drafter = Drafter::new(&mapping);
+    drafter.see(&json!({"short": 1, "x".repeat(300): {"y": 1}}));
+    assert_eq!(drafter.seen.iter().collect::<Vec<_>>(), ["short"]);
+}
+
+#[test]
+fn a_line_with_too_many_records_is_rejected() {
+    let text = format!("{PRODUCTS}{REVIEWS}each = \"list\"");
+    let mapping = mapping(&text);
+    let row = |items: usize| Row::Object(json!({"id": 1, "name": "Lamp", "list": vec![0; items]}));
+    let rows = vec![row(10_001), row(0)];
+    let batch = Drafter::new(&mapping).batch_of(&mut lines(rows)).unwrap();
+    let reason = "has 10001 items that are products or reviews; a line may have 10000";
+    assert_eq!(rejected(&batch), [(1, reason.to_owned())]);
+    assert_eq!(batch.products.len(), 1);
+}

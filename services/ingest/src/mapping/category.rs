@@ -11,7 +11,7 @@ use super::field::Field;
 use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::Reading;
-use super::section::{Section, texts};
+use super::section::{Section, numbered, texts};
 use super::uses::Use;
 
 /// The source of the names of a product's categories, from the root down.
@@ -79,8 +79,9 @@ impl Category {
                 (source, max_levels, default)
             }
             toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
-                let one = |(at, item)| Self::read(format!("{path}[{at}]"), item, defaults);
-                let all: Result<_, MappingError> = items.iter().enumerate().map(one).collect();
+                let one = |(path, item)| Self::read(path, item, defaults);
+                let items = numbered(&path, items).into_iter();
+                let all: Result<_, MappingError> = items.map(one).collect();
                 (Source::First(all?), None, None)
             }
             value => {
@@ -263,9 +264,9 @@ fn read_levels(
     levels: &[toml::Value],
     defaults: &Reading,
 ) -> Result<Vec<Level>, MappingError> {
-    let numbered = levels.iter().enumerate();
-    numbered
-        .map(|(at, level)| read_level(section.at(&format!("levels[{at}]")), level, defaults))
+    let levels = numbered(&section.at("levels"), levels).into_iter();
+    levels
+        .map(|(path, level)| read_level(path, level, defaults))
         .collect()
 }
 

@@ -1,16 +1,17 @@
 //! Everything that is wrong with a mapping file at once.
 //!
 //! Reading a mapping ends at the first mistake. To find all, the setting with the mistake is
-//! removed, or given a value if it is required, and the mapping is read again.
+//! removed, or given a value if it is required, and the mapping is read again. Its files are read
+//! once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use toml::{Table, Value};
 
 use super::error::MappingError;
 use super::{Mapping, ReadTable, VERSION};
 
-/// The maximum number of mistakes that are told.
+/// The maximum number of mistakes that are reported.
 const MAX_MISTAKES: usize = 100;
 /// The maximum number of times that a mapping is read.
 const MAX_READINGS: usize = 400;
@@ -21,10 +22,19 @@ pub(super) fn mistakes(text: &str, read_table: &mut ReadTable<'_>) -> Vec<Mappin
         Ok(table) => table,
         Err(error) => return vec![MappingError::Syntax(error)],
     };
+    let mut files: HashMap<String, Vec<u8>> = HashMap::new();
+    let mut read_once = |name: &str| {
+        if let Some(content) = files.get(name) {
+            return Ok(content.clone());
+        }
+        let content = read_table(name)?;
+        files.insert(name.to_owned(), content.clone());
+        Ok(content)
+    };
     let mut mistakes = Vec::new();
-    let mut mended = HashSet::new();
+    let mut repaired = HashSet::new();
     for _ in 0..MAX_READINGS {
-        let Err(mistake) = Mapping::of_table(&table, read_table) else {
+        let Err(mistake) = Mapping::of_table(&table, &mut read_once) else {
             break;
         };
         let MappingError::Setting { path, .. } = &mistake else {
@@ -32,15 +42,15 @@ pub(super) fn mistakes(text: &str, read_table: &mut ReadTable<'_>) -> Vec<Mappin
             break;
         };
         let path = path.clone();
-        // What is mended may be missed by the settings around it.
+        // What is removed may be missed by the settings around it.
         let around = format!("{path}.");
-        let follows = mended
+        let follows = repaired
             .iter()
-            .any(|mended: &String| mended.starts_with(&around));
-        if mended.insert(path.clone()) && !follows {
+            .any(|inside: &String| inside.starts_with(&around));
+        if repaired.insert(path.clone()) && !follows {
             mistakes.push(mistake);
         }
-        if mistakes.len() == MAX_MISTAKES || !mend(&mut table, &path) {
+        if mistakes.len() == MAX_MISTAKES || !remove_or_fill(&mut table, &path) {
             break;
         }
     }
@@ -48,20 +58,20 @@ pub(super) fn mistakes(text: &str, read_table: &mut ReadTable<'_>) -> Vec<Mappin
 }
 
 /// Removes the setting at a path, or adds one that is missing; returns false if nothing changed.
-fn mend(table: &mut Table, path: &str) -> bool {
+fn remove_or_fill(table: &mut Table, path: &str) -> bool {
     let Some((key, rest)) = longest_key(table, path) else {
         let name = path.split(['.', '[']).next().unwrap_or(path).to_owned();
         return replacement(&name).is_some_and(|value| table.insert(name, value).is_none());
     };
-    let mended = match table.get_mut(&key) {
-        Some(Value::Table(inner)) if rest.starts_with('.') => mend(inner, &rest[1..]),
-        Some(Value::Array(items)) if rest.starts_with('[') => mend_item(items, rest),
+    let repaired = match table.get_mut(&key) {
+        Some(Value::Table(inner)) if rest.starts_with('.') => remove_or_fill(inner, &rest[1..]),
+        Some(Value::Array(items)) if rest.starts_with('[') => remove_or_fill_item(items, rest),
         _ => false,
     };
-    mended || table.remove(&key).is_some()
+    repaired || table.remove(&key).is_some()
 }
 
-fn mend_item(items: &mut Vec<Value>, path: &str) -> bool {
+fn remove_or_fill_item(items: &mut Vec<Value>, path: &str) -> bool {
     let Some((index, rest)) = path[1..].split_once(']') else {
         return false;
     };
@@ -69,7 +79,7 @@ fn mend_item(items: &mut Vec<Value>, path: &str) -> bool {
         return false;
     };
     if let (Value::Table(inner), Some(rest)) = (&mut items[at], rest.strip_prefix('.'))
-        && mend(inner, rest)
+        && remove_or_fill(inner, rest)
     {
         return true;
     }

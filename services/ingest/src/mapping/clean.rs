@@ -141,7 +141,26 @@ impl Html {
 }
 
 /// Parses a tag at the start of a text; returns its length and its replacement.
-type ParseTag = fn(&str) -> Option<(usize, String)>;
+type ParseTag = fn(&str, &mut TagEnds) -> Option<(usize, String)>;
+
+/// Finds the ends of tags, from the start of a text on.
+#[derive(Default)]
+struct TagEnds {
+    /// Whether there is no further one, so that the rest of the text is not searched again.
+    none_left: bool,
+}
+
+impl TagEnds {
+    /// The place of the next `>`.
+    fn next(&mut self, text: &str) -> Option<usize> {
+        if self.none_left {
+            return None;
+        }
+        let end = text.find('>');
+        self.none_left = end.is_none();
+        end
+    }
+}
 
 /// Removes HTML: tags are replaced as `tag` says, entities by their characters. Unknown tags and
 /// entities are kept.
@@ -150,11 +169,12 @@ fn without_html(text: &str, tag: ParseTag) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
+    let mut ends = TagEnds::default();
     let mut rest = text;
     while let Some(at) = rest.find(['<', '&']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let parsed = tag(rest).or_else(|| entity(rest));
+        let parsed = tag(rest, &mut ends).or_else(|| entity(rest));
         let (length, replacement) = parsed.unwrap_or((1, rest[..1].to_owned()));
         out.push_str(&replacement);
         rest = &rest[length..];
@@ -164,7 +184,7 @@ fn without_html(text: &str, tag: ParseTag) -> Cow<'_, str> {
 }
 
 /// Parses a tag, comment, script or style of a page.
-fn any_tag(text: &str) -> Option<(usize, String)> {
+fn any_tag(text: &str, ends: &mut TagEnds) -> Option<(usize, String)> {
     const WITH_CONTENT: [(&str, &str); 3] = [
         ("<!--", "-->"),
         ("<script", "</script>"),
@@ -185,23 +205,22 @@ fn any_tag(text: &str) -> Option<(usize, String)> {
     for (start, end) in WITH_CONTENT {
         let head = text.get(..start.len());
         if head.is_some_and(|head| head.eq_ignore_ascii_case(start)) {
-            let length = text.to_ascii_lowercase().find(end);
+            let length = find_ignoring_case(text, end);
             return Some((
                 length.map_or(text.len(), |at| at + end.len()),
                 String::new(),
             ));
         }
     }
-    if let Some(known) = tag(text) {
+    if let Some(known) = tag(text, ends) {
         return Some(known);
     }
     let inside = text.strip_prefix('<')?;
     let name = inside.strip_prefix('/').unwrap_or(inside);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!')
         .then_some(())?;
-    let end = inside.find('>')?;
-    let name_end = name.find(|c: char| !c.is_ascii_alphanumeric())?;
-    let name = name[..name_end].to_ascii_lowercase();
+    let end = ends.next(inside)?;
+    let name = name_at_start(name);
     let replacement = if BREAKS.contains(&name.as_str()) {
         "\n"
     } else if CELLS.contains(&name.as_str()) {
@@ -213,23 +232,32 @@ fn any_tag(text: &str) -> Option<(usize, String)> {
 }
 
 /// Parses a tag that shops use in texts: `<br>` and blocks become line breaks, others go.
-fn tag(text: &str) -> Option<(usize, String)> {
+fn tag(text: &str, ends: &mut TagEnds) -> Option<(usize, String)> {
     const KNOWN: [&str; 22] = [
         "a", "b", "br", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "img", "li", "ol", "p",
         "small", "span", "strong", "sub", "sup", "u", "ul",
     ];
     const BREAKS: [&str; 8] = ["br", "div", "h1", "h2", "h3", "hr", "li", "p"];
     let inside = text.strip_prefix('<')?;
-    let end = inside.find('>')?;
-    let name = inside[..end].trim_start_matches('/');
-    let name_end = name
-        .find(|c: char| !c.is_ascii_alphanumeric())
-        .unwrap_or(name.len());
-    let name = name[..name_end].to_ascii_lowercase();
+    let name = name_at_start(inside.trim_start_matches('/'));
+    if !KNOWN.contains(&name.as_str()) {
+        return None;
+    }
+    let end = ends.next(inside)?;
     let breaks = BREAKS.contains(&name.as_str());
-    KNOWN
-        .contains(&name.as_str())
-        .then(|| (end + 2, if breaks { "\n" } else { "" }.to_owned()))
+    Some((end + 2, if breaks { "\n" } else { "" }.to_owned()))
+}
+
+/// The name of a tag, in lower case.
+fn name_at_start(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric());
+    text[..end.unwrap_or(text.len())].to_ascii_lowercase()
+}
+
+/// The place of an ASCII text in another one, in any case.
+fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
+    let mut places = text.as_bytes().windows(wanted.len());
+    places.position(|place| place.eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
 /// Parses an entity at the start of the text; returns its length and its character.
@@ -364,6 +392,25 @@ mod tests {
         let text = Clean::Lines.apply(&Html::Page.apply(page)).into_owned();
         assert_eq!(text, "Size\n\nM 38\n\n1 < 2 & 3");
         assert_eq!(Html::Page.apply("<!-- open"), "");
+    }
+
+    #[test]
+    fn large_texts_of_unclosed_and_empty_tags_are_read_once() {
+        const LENGTH: usize = 2 * 1024 * 1024;
+        for (unit, html, length) in [
+            ("<!---->", Html::Page, 0),
+            ("<script></script>", Html::Page, 0),
+            ("<", Html::Page, LENGTH),
+            ("<x", Html::Page, LENGTH),
+            ("<", Html::Repeated, LENGTH),
+            ("</", Html::Once, LENGTH),
+            ("<a", Html::Once, LENGTH),
+        ] {
+            let text = unit.repeat(LENGTH / unit.len());
+            assert_eq!(html.apply(&text).len(), length, "{unit}");
+        }
+        let picture = format!("a<img src=\"data:{}\">b", "x".repeat(LENGTH));
+        assert_eq!(Html::Once.apply(&picture), "ab");
     }
 
     proptest! {

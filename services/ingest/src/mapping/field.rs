@@ -16,9 +16,9 @@ use super::path::{Path, Row};
 use super::pattern::Pattern;
 use super::problems::{Problems, Traced};
 use super::reading::{OnBad, Reading, Scalar};
-use super::section::Section;
+use super::section::{Section, numbered};
 use super::template::Template;
-use super::uses::Use;
+use super::uses::{Use, UsedPath};
 
 mod source;
 mod steps;
@@ -50,7 +50,7 @@ enum Source {
     /// A template of several values.
     Template(Template),
     /// A digest of the values at these paths.
-    Digest(Vec<Path>),
+    Digest(Vec<UsedPath>),
     /// A constant.
     Constant(Value),
 }
@@ -60,6 +60,9 @@ enum SourceValue<'v> {
     Raw(&'v Value),
     Text(String),
 }
+
+/// How the value of a field is read: of the field itself, or of one in its list.
+type ReadField<'r, 'f, T> = &'r mut dyn FnMut(&'f Field) -> Result<Option<T>, String>;
 
 /// How a value is converted, with the reading of the field that has it.
 type Convert<'c, T> = &'c mut dyn FnMut(&Reading, SourceValue<'_>) -> Result<Option<T>, String>;
@@ -130,10 +133,9 @@ impl Field {
         items: &[toml::Value],
         defaults: &Reading,
     ) -> Result<Self, MappingError> {
+        let items = numbered(&path, items).into_iter();
         let fields: Result<Vec<Self>, MappingError> = items
-            .iter()
-            .enumerate()
-            .map(|(at, item)| Self::read(format!("{path}[{at}]"), item, defaults))
+            .map(|(path, item)| Self::read(path, item, defaults))
             .collect();
         let fields = fields?;
         let name = fields
@@ -166,18 +168,38 @@ impl Field {
 
     /// The value as text.
     pub(crate) fn text(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
-        let read = self.try_text(row);
-        self.finish(row, problems, read, String::clone)
+        self.known(
+            row,
+            problems,
+            &mut |field| field.try_text(row),
+            &String::clone,
+        )
     }
 
-    /// Returns the value that was read, or records why it is invalid.
-    pub(crate) fn finish<T>(
-        &self,
+    /// The value as text; records a problem if it is missing.
+    pub(crate) fn required_text(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
+        let before = problems.fatal.len();
+        let text = self.text(row, problems);
+        if text.is_none() && problems.fatal.len() == before {
+            problems.missing(&self.name);
+        }
+        text
+    }
+
+    /// Returns the value as it is read, or records why it is invalid. Of several fields the first
+    /// with a known value counts, and each that is asked has its own name and `on_bad`.
+    pub(crate) fn known<'f, T>(
+        &'f self,
         row: Row<'_>,
         problems: &mut Problems,
-        read: Result<Option<T>, String>,
-        show: impl Fn(&T) -> String,
+        read: ReadField<'_, 'f, T>,
+        show: &dyn Fn(&T) -> String,
     ) -> Option<T> {
+        if let Source::Fields(fields) = &self.source {
+            let mut fields = fields.iter();
+            return fields.find_map(|field| field.known(row, problems, read, show));
+        }
+        let read = read(self);
         problems.trace(|| {
             let (path, raw) = self.origin(row);
             Traced {
@@ -207,11 +229,8 @@ impl Field {
                 let found = found.map(|(path, _)| (path.to_string(), path.first(row)));
                 found.unwrap_or_default()
             }
-            Source::Fields(fields) => {
-                let mut origins = fields.iter().map(|field| field.origin(row));
-                let known = origins.find(|(_, raw)| raw.is_some());
-                known.unwrap_or_default()
-            }
+            // Each of these is read, and traced, by itself.
+            Source::Fields(_) => Default::default(),
             Source::Template(_) => ("(template)".to_owned(), None),
             Source::Digest(_) => ("(digest)".to_owned(), None),
             Source::Constant(_) => ("(value)".to_owned(), None),
@@ -233,16 +252,17 @@ impl Field {
 
     /// The value as a number.
     pub(crate) fn number(&self, row: Row<'_>, problems: &mut Problems) -> Option<f64> {
-        let read = self.try_rounded(row);
-        self.finish(row, problems, read, f64::to_string)
+        self.known(
+            row,
+            problems,
+            &mut |field| field.try_rounded(row),
+            &f64::to_string,
+        )
     }
 
-    /// The value as a whole number.
-    pub(crate) fn whole(&self, row: Row<'_>, problems: &mut Problems) -> Option<i64> {
-        let read = self
-            .try_rounded(row)
-            .and_then(|number| number.map(whole).transpose());
-        problems.ok_or_record(self.on_bad(), &self.name, read)
+    /// The value as a whole number, or the reason why it is invalid.
+    pub(crate) fn try_whole(&self, row: Row<'_>) -> Result<Option<i64>, String> {
+        self.try_rounded(row)?.map(whole).transpose()
     }
 
     /// The value as a number, or the reason why it is invalid.
@@ -263,20 +283,30 @@ impl Field {
 
     /// The value as a boolean.
     pub(crate) fn boolean(&self, row: Row<'_>, problems: &mut Problems) -> Option<bool> {
-        let read = self.convert(row, &mut |reading, value| {
+        let boolean: Convert<'_, bool> = &mut |reading, value| {
             let scalar = as_scalar(reading, value)?;
             scalar.map(|scalar| reading.boolean(&scalar)).transpose()
-        });
-        self.finish(row, problems, read, bool::to_string)
+        };
+        self.known(
+            row,
+            problems,
+            &mut |field| field.convert(row, boolean),
+            &bool::to_string,
+        )
     }
 
     /// The value as a date.
     pub(crate) fn date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
-        let read = self.convert(row, &mut |reading, value| {
+        let date: Convert<'_, Timestamp> = &mut |reading, value| {
             let text = as_text(reading, value)?;
             text.map(|text| reading.date(&text)).transpose()
-        });
-        self.finish(row, problems, read, Timestamp::to_string)
+        };
+        self.known(
+            row,
+            problems,
+            &mut |field| field.convert(row, date),
+            &Timestamp::to_string,
+        )
     }
 
     /// Converts the value, if it is known.
@@ -333,18 +363,16 @@ impl Field {
     }
 }
 
-/// The first of several fields that has a known value. A bad value of a field that is to be ignored
-/// is unknown.
+/// The first of several fields that has a known value, or why one before it is invalid; for values
+/// that are a part of another, which has the `on_bad`.
 fn first_known<T>(
     fields: &[Field],
     row: Row<'_>,
     convert: Convert<'_, T>,
 ) -> Result<Option<T>, String> {
     for field in fields {
-        match field.convert(row, convert) {
-            Ok(None) => {}
-            Err(_) if field.on_bad() == OnBad::Ignore => {}
-            found => return found,
+        if let Some(found) = field.convert(row, convert)? {
+            return Ok(Some(found));
         }
     }
     Ok(None)

@@ -12,7 +12,9 @@ use vitrine_model::import::Rejection;
 
 use super::error::MappingError;
 use super::field::Field;
+use super::number::shortened;
 use super::path::Row;
+use super::product::required;
 use super::reading::Reading;
 use super::section::Section;
 use super::{FeedForm, ReadTable, columns, delimiter, format};
@@ -20,6 +22,9 @@ use crate::feed;
 
 /// The maximum size of the rows of a file that is joined, as JSON.
 pub(super) const MAX_JOIN_BYTES: usize = 256 * 1024 * 1024;
+
+/// The maximum size of the rows with one key, as JSON.
+const MAX_PARTNERS_BYTES: usize = 4 * 1024 * 1024;
 
 /// The rows of another file, by their key.
 #[derive(Clone, Debug)]
@@ -34,6 +39,19 @@ pub(super) struct Join {
     unpaired: Arc<AtomicU64>,
 }
 
+/// A join whose file is not read yet.
+#[derive(Debug)]
+pub(super) struct Settings {
+    name: String,
+    many: bool,
+    from: Field,
+    key: Field,
+    /// The setting that names the file.
+    setting: String,
+    file: String,
+    form: FeedForm,
+}
+
 /// The rows with one key, as JSON objects after one another, separated by commas.
 #[derive(Debug)]
 struct Partners {
@@ -41,52 +59,72 @@ struct Partners {
     line: u64,
 }
 
-/// Reads the joins of a mapping.
+/// Reads the settings of the joins of a mapping.
 pub(super) fn read(
     section: &Section<'_>,
     reading: &Reading,
-    read_table: &mut ReadTable<'_>,
-) -> Result<Vec<Join>, MappingError> {
+) -> Result<Vec<Settings>, MappingError> {
     let mut joins = Vec::new();
     for (path, name, value) in section.entries("join")? {
         let section = Section::of(path, value)?;
-        joins.push(Join::read(name, &section, reading, read_table)?);
+        joins.push(Settings::read(name, &section, reading)?);
         section.finish()?;
     }
     Ok(joins)
 }
 
-impl Join {
-    fn read(
-        name: &str,
-        section: &Section<'_>,
-        reading: &Reading,
-        read_table: &mut ReadTable<'_>,
-    ) -> Result<Self, MappingError> {
-        let required = |name| super::product::required(section, name, reading);
-        let (from, key) = (required("from")?, required("key")?);
-        let file = section
-            .text("file")?
-            .ok_or_else(|| section.invalid("file", "is required: the file whose rows are added"))?;
-        let many = section.flag("many", false)?;
-        let form = FeedForm {
-            format: format(section)?,
-            delimiter: delimiter(section)?,
-            columns: columns(section)?,
-        };
-        let content = read_table(file);
-        let content = content.map_err(|error| MappingError::file(section.at("file"), &error))?;
-        let partners = partners(content, &form, &key, many)
-            .map_err(|reason| section.invalid("file", format!("{file}: {reason}")))?;
+/// Reads the files of joins.
+pub(super) fn load(
+    joins: Vec<Settings>,
+    read_table: &mut ReadTable<'_>,
+) -> Result<Vec<Join>, MappingError> {
+    let joins = joins.into_iter();
+    joins.map(|join| join.load(read_table)).collect()
+}
+
+impl Settings {
+    fn read(name: &str, section: &Section<'_>, reading: &Reading) -> Result<Self, MappingError> {
+        let reading = reading.refusing_on_bad(ON_BAD);
+        let file = section.text("file")?;
         Ok(Self {
             name: name.to_owned(),
-            many,
-            from,
+            many: section.flag("many", false)?,
+            from: required(section, "from", &reading)?,
+            key: required(section, "key", &reading.of_other_rows())?,
+            setting: section.at("file"),
+            file: file
+                .ok_or_else(|| {
+                    section.invalid("file", "is required: the file whose rows are added")
+                })?
+                .to_owned(),
+            form: FeedForm {
+                format: format(section)?,
+                delimiter: delimiter(section)?,
+                columns: columns(section)?,
+            },
+        })
+    }
+
+    fn load(self, read_table: &mut ReadTable<'_>) -> Result<Join, MappingError> {
+        let content = read_table(&self.file);
+        let content = content.map_err(|error| MappingError::file(self.setting.clone(), &error))?;
+        let partners = partners(content, &self.form, &self.key, self.many).map_err(|reason| {
+            MappingError::setting(&self.setting, format!("{}: {reason}", self.file))
+        })?;
+        Ok(Join {
+            name: self.name,
+            many: self.many,
+            from: self.from,
             partners: Arc::new(partners),
             unpaired: Arc::default(),
         })
     }
+}
 
+const ON_BAD: &str = "has no effect in a join: a row with a bad key is rejected, and a file with one \
+                      is refused";
+
+impl Join {
     /// Adds its partners to a row.
     ///
     /// # Errors
@@ -120,6 +158,20 @@ impl Join {
     pub(super) fn unpaired(&self) -> Option<(String, u64)> {
         let rows = self.unpaired.swap(0, Ordering::Relaxed);
         (rows > 0).then(|| (self.name.clone(), rows))
+    }
+}
+
+impl Partners {
+    fn add(&mut self, json: &str) -> Result<(), String> {
+        if self.json.len() + json.len() > MAX_PARTNERS_BYTES {
+            return Err(format!(
+                "take more than {} MiB, and a row of the feed would get them all",
+                MAX_PARTNERS_BYTES / (1024 * 1024)
+            ));
+        }
+        self.json.push(',');
+        self.json.push_str(json);
+        Ok(())
     }
 }
 
@@ -157,10 +209,9 @@ fn partners(
                 let line = line.number;
                 partners.insert(key, Partners { json, line });
             }
-            Some(known) if many => {
-                known.json.push(',');
-                known.json.push_str(&json);
-            }
+            Some(known) if many => known.add(&json).map_err(|reason| {
+                format!("the rows with the key {:?} {reason}", shortened(&key))
+            })?,
             Some(known) => {
                 return Err(format!(
                     "the key {key:?} is on line {} and on line {}; many = true makes a list of \

@@ -9,7 +9,7 @@ use super::path::Row;
 use super::pieces::pieces;
 use super::problems::Problems;
 use super::product::{optional, required, text};
-use super::reading::{OnBad, Reading};
+use super::reading::Reading;
 use super::section::Section;
 use super::uses::UsedPath;
 
@@ -22,7 +22,12 @@ pub(super) struct MediaFields {
     cut_at: Option<String>,
     alt: Option<Field>,
     kind: MediaKind,
-    on_bad: OnBad,
+}
+
+/// The text with addresses, and the field that has it.
+struct Addresses<'f> {
+    text: String,
+    field: &'f Field,
 }
 
 /// Reads the media settings of a product section.
@@ -47,12 +52,10 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
         ("document", MediaKind::Document),
     ];
     let each = section.text("each")?.unwrap_or(".");
-    let url = required(section, "url", defaults)?;
     Ok(MediaFields {
         each: UsedPath::parse(each, &section.at("each"), &defaults.uses)
             .map_err(|reason| section.invalid("each", reason))?,
-        on_bad: url.on_bad(),
-        url,
+        url: required(section, "url", defaults)?,
         cut_at: section
             .text("cut_at")?
             .filter(|text| !text.is_empty())
@@ -71,7 +74,13 @@ impl MediaFields {
 
     /// Maps an item to media; records a problem for each URL that is invalid.
     pub(super) fn media(&self, item: Row<'_>, problems: &mut Problems) -> Vec<Media> {
-        let Some(text) = self.url.text(item, problems) else {
+        let found = self.url.known(
+            item,
+            problems,
+            &mut |field| self.addresses(field, item),
+            &|found| found.text.clone(),
+        );
+        let Some(Addresses { text, field }) = found else {
             return Vec::new();
         };
         let urls = match &self.cut_at {
@@ -81,18 +90,34 @@ impl MediaFields {
             None => vec![text.as_str()],
         };
         let urls = urls.into_iter();
-        urls.filter_map(|url| self.medium(url, item, problems))
+        urls.filter_map(|url| self.medium(url, field, item, problems))
             .collect()
     }
 
-    fn medium(&self, url: &str, item: Row<'_>, problems: &mut Problems) -> Option<Media> {
-        let is_url = url.starts_with("https://") || url.starts_with("http://");
-        if !is_url || url.contains(char::is_whitespace) {
-            let reason = format!(
-                "{:?} is not a URL; it must start with https:// or http:// and contain no blanks",
-                shortened(url)
-            );
-            problems.bad(self.on_bad, &self.url.name, reason);
+    /// The text of a field with addresses. If it is a single one, it is valid.
+    fn addresses<'f>(
+        &self,
+        field: &'f Field,
+        item: Row<'_>,
+    ) -> Result<Option<Addresses<'f>>, String> {
+        let Some(text) = field.try_text(item)? else {
+            return Ok(None);
+        };
+        if self.cut_at.is_none() {
+            check_url(&text)?;
+        }
+        Ok(Some(Addresses { text, field }))
+    }
+
+    fn medium(
+        &self,
+        url: &str,
+        field: &Field,
+        item: Row<'_>,
+        problems: &mut Problems,
+    ) -> Option<Media> {
+        if let Err(reason) = check_url(url) {
+            problems.bad(field.on_bad(), &field.name, reason);
             return None;
         }
         Some(Media {
@@ -101,4 +126,15 @@ impl MediaFields {
             kind: self.kind,
         })
     }
+}
+
+fn check_url(url: &str) -> Result<(), String> {
+    let is_url = url.starts_with("https://") || url.starts_with("http://");
+    if is_url && !url.contains(char::is_whitespace) {
+        return Ok(());
+    }
+    Err(format!(
+        "{:?} is not a URL; it must start with https:// or http:// and contain no blanks",
+        shortened(url)
+    ))
 }

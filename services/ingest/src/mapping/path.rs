@@ -17,7 +17,7 @@ pub(crate) struct Row<'v> {
     line: &'v Value,
     /// The number of the item in its list, from 1; null outside of lists.
     item: &'v Value,
-    /// Whether what becomes of each value is recorded.
+    /// Whether each value is traced.
     pub(crate) traced: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'v> Row<'v> {
         }
     }
 
-    /// Returns the row, of whose values what becomes of them is recorded.
+    /// Returns the row with tracing switched on.
     pub(crate) fn traced(self) -> Self {
         Self {
             traced: true,

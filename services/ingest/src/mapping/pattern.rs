@@ -4,6 +4,8 @@
 //! none. A placeholder matches the shortest text that lets the rest match, and is never empty;
 //! `{_}` discards the text it matches, which may be empty. `{.}` is the value of the field or rule.
 
+use std::collections::HashSet;
+
 use super::number::shortened;
 
 /// A pattern with literals and placeholders.
@@ -56,8 +58,9 @@ impl Pattern {
 
     /// The parts of a text that matches the pattern, in the order of the names.
     pub(crate) fn split<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
-        let mut matched = Vec::new();
-        split(&self.parts, text.trim(), &mut matched).then_some(matched)
+        let mut split = Split::default();
+        let matches = split.parts(&self.parts, text.trim());
+        matches.then_some(split.matched)
     }
 }
 
@@ -91,37 +94,57 @@ fn push_literal(parts: &mut Vec<Part>, literal: &str) {
     }
 }
 
-fn split<'t>(parts: &[Part], text: &'t str, matched: &mut Vec<&'t str>) -> bool {
-    match parts {
-        [] => text.is_empty(),
-        [Part::Literal(literal), rest @ ..] => {
-            after_literal(literal, text).is_some_and(|text| split(rest, text, matched))
-        }
-        [Part::Named(name), rest @ ..] => named(name, rest, text, matched),
-    }
+/// The splitting of a text by a pattern.
+#[derive(Default)]
+struct Split<'t> {
+    /// The parts of the text that placeholders have matched so far.
+    matched: Vec<&'t str>,
+    /// How many parts of the pattern and bytes of the text were left where no placeholder led to a
+    /// match. What is left decides, so that none of these is tried again.
+    failed: HashSet<(usize, usize)>,
 }
 
-fn named<'t>(name: &str, rest: &[Part], text: &'t str, matched: &mut Vec<&'t str>) -> bool {
-    if rest.is_empty() {
-        return match_placeholder(name, text, matched);
+impl<'t> Split<'t> {
+    /// Returns true if these parts of the pattern match the rest of the text.
+    fn parts(&mut self, parts: &[Part], text: &'t str) -> bool {
+        match parts {
+            [] => text.is_empty(),
+            [Part::Literal(literal), rest @ ..] => {
+                after_literal(literal, text).is_some_and(|text| self.parts(rest, text))
+            }
+            [Part::Named(name), rest @ ..] => {
+                let left = (parts.len(), text.len());
+                let matches = !self.failed.contains(&left) && self.named(name, rest, text);
+                if !matches {
+                    self.failed.insert(left);
+                }
+                matches
+            }
+        }
     }
-    let before = matched.len();
-    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    for end in ends {
-        if match_placeholder(name, &text[..end], matched) && split(rest, &text[end..], matched) {
+
+    fn named(&mut self, name: &str, rest: &[Part], text: &'t str) -> bool {
+        if rest.is_empty() {
+            return self.placeholder(name, text);
+        }
+        let before = self.matched.len();
+        let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        for end in ends {
+            if self.placeholder(name, &text[..end]) && self.parts(rest, &text[end..]) {
+                return true;
+            }
+            self.matched.truncate(before);
+        }
+        false
+    }
+
+    fn placeholder(&mut self, name: &str, text: &'t str) -> bool {
+        if name == "_" {
             return true;
         }
-        matched.truncate(before);
+        self.matched.push(text.trim());
+        !text.trim().is_empty()
     }
-    false
-}
-
-fn match_placeholder<'t>(name: &str, text: &'t str, matched: &mut Vec<&'t str>) -> bool {
-    if name == "_" {
-        return true;
-    }
-    matched.push(text.trim());
-    !text.trim().is_empty()
 }
 
 /// Returns the rest of the text after a literal at its start, skipping white space around it.
@@ -181,6 +204,15 @@ mod tests {
             split("{first} {second}", "one two"),
             Some(vec!["one", "two"])
         );
+    }
+
+    #[test]
+    fn text_that_matches_in_no_way_is_given_up() {
+        let text = "x ".repeat(249) + "q";
+        for placeholders in [3, 9] {
+            let pattern = "{_} x ".repeat(placeholders) + "{.} mm";
+            assert_eq!(split(&pattern, &text), None);
+        }
     }
 
     #[test]

@@ -13,11 +13,11 @@ pub(crate) struct Problems {
     pub(crate) dropped: Vec<Rejection>,
     /// The values that are dropped and only counted.
     pub(crate) ignored: Vec<Rejection>,
-    /// What became of each value, if that is asked for.
+    /// The trace of each value; `None` unless the row is traced.
     pub(crate) trace: Option<Vec<Traced>>,
 }
 
-/// What became of a value of a row.
+/// How one value of a row was mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
     /// The setting that says so: `product.brand`, or a rule.
@@ -26,7 +26,7 @@ pub struct Traced {
     pub path: String,
     /// The value in the row as JSON, shortened; empty if it is not there.
     pub raw: String,
-    /// What became of it; `None` if it is unknown.
+    /// The mapped value, `None` if it is unknown, or why it is invalid.
     pub value: Result<Option<String>, String>,
 }
 
@@ -40,7 +40,7 @@ impl Problems {
         }
     }
 
-    /// Records what became of a value, if that is asked for.
+    /// Adds an entry to the trace. Does nothing unless the row is traced (`--sample`).
     pub(crate) fn trace(&mut self, traced: impl FnOnce() -> Traced) {
         if let Some(trace) = &mut self.trace {
             trace.push(traced());

@@ -13,7 +13,7 @@ use super::media::MediaFields;
 use super::path::Row;
 use super::problems::{Problems, Traced};
 use super::reading::Reading;
-use super::section::Section;
+use super::section::{Section, numbered};
 use super::specs::{PlanCache, Specs};
 
 /// The mapping of a row to a product.
@@ -66,11 +66,7 @@ impl ProductMapping {
 
     /// The product's id in the feed; records a problem if it is missing.
     pub(super) fn external_id(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
-        let id = self.external_id.text(row, problems);
-        if id.is_none() {
-            problems.missing(&self.external_id.name);
-        }
-        id
+        self.external_id.required_text(row, problems)
     }
 
     /// Maps a row to a product, unless a required field is missing.
@@ -82,10 +78,7 @@ impl ProductMapping {
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
         let external_id = self.external_id(row, problems);
-        let name = self.name.text(row, problems);
-        if name.is_none() {
-            problems.missing(&self.name.name);
-        }
+        let name = self.name.required_text(row, problems);
         let category = self.category.names(row, problems);
         problems.trace(|| Traced {
             setting: "product.category".to_owned(),
@@ -93,10 +86,7 @@ impl ProductMapping {
             raw: String::new(),
             value: Ok(category.as_ref().map(|names| names.join(" > "))),
         });
-        let kind = self.kind.text(row, problems);
-        if kind.is_none() {
-            problems.missing(&self.kind.name);
-        }
+        let kind = self.kind.required_text(row, problems);
         let (external_id, name, category, kind) = (external_id?, name?, category?, kind?);
         Some(ProductDraft {
             source: ExternalRef {
@@ -128,22 +118,21 @@ impl ProductMapping {
         let Some(field) = &self.status else {
             return ProductStatus::Active;
         };
-        let read = field.try_text(row).and_then(|word| {
-            let word = word.unwrap_or_else(|| "active".to_owned());
-            let reason = || format!("{word:?} is not one of draft, active, archived");
-            ProductStatus::named(&word).map(Some).ok_or_else(reason)
-        });
-        let status = field.finish(row, problems, read, |status| status.name().to_owned());
+        let status = field.known(
+            row,
+            problems,
+            &mut |field| field.try_text(row)?.as_deref().map(status_of).transpose(),
+            &|status| status.name().to_owned(),
+        );
         status.unwrap_or(ProductStatus::Active)
     }
 
     fn supplier(&self, row: Row<'_>, problems: &mut Problems) -> Option<SupplierDraft> {
         let (name, country) = self.supplier.as_ref()?;
         let country = country.as_ref().and_then(|field| {
-            let read = field
-                .try_text(row)
-                .and_then(|code| code.as_deref().map(country_of).transpose());
-            field.finish(row, problems, read, String::clone)
+            let mut code =
+                |field: &Field| field.try_text(row)?.as_deref().map(country_of).transpose();
+            field.known(row, problems, &mut code, &String::clone)
         });
         let name = name.text(row, problems)?;
         Some(SupplierDraft { name, country })
@@ -151,10 +140,12 @@ impl ProductMapping {
 
     fn price(&self, row: Row<'_>, problems: &mut Problems) -> Option<Money> {
         self.prices.iter().find_map(|(amount, currency)| {
-            let read = read_price(amount, currency, row);
-            amount.finish(row, problems, read, |price| {
-                format!("{} {}", price.amount(), price.currency.code())
-            })
+            amount.known(
+                row,
+                problems,
+                &mut |amount| read_price(amount, currency, row),
+                &|price| format!("{} {}", price.amount(), price.currency.code()),
+            )
         })
     }
 
@@ -224,11 +215,14 @@ fn prices(section: &Section<'_>, defaults: &Reading) -> Result<Vec<(Field, Field
         Some(toml::Value::Array(prices)) => prices.as_slice(),
         Some(price) => return Ok(vec![price_of(section.at("price"), price, defaults)?]),
     };
-    let numbered = prices.iter().enumerate();
-    numbered
-        .map(|(at, price)| price_of(section.at(&format!("price[{at}]")), price, defaults))
+    let prices = numbered(&section.at("price"), prices).into_iter();
+    prices
+        .map(|(path, price)| price_of(path, price, defaults))
         .collect()
 }
+
+const ON_BAD: &str = "has no effect: a bad currency makes the price bad, and on_bad of its amount \
+                      says what happens then";
 
 fn price_of(
     path: String,
@@ -237,9 +231,14 @@ fn price_of(
 ) -> Result<(Field, Field), MappingError> {
     let section = Section::of(path, value)?;
     let amount = required(&section, "amount", defaults)?;
-    let currency = required(&section, "currency", defaults)?;
+    let currency = required(&section, "currency", &defaults.refusing_on_bad(ON_BAD))?;
     section.finish()?;
     Ok((amount, currency))
+}
+
+fn status_of(word: &str) -> Result<ProductStatus, String> {
+    let reason = || format!("{word:?} is not one of draft, active, archived");
+    ProductStatus::named(word).ok_or_else(reason)
 }
 
 fn country_of(code: &str) -> Result<String, String> {

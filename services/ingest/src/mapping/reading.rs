@@ -61,6 +61,8 @@ pub(crate) struct Reading {
     round: Option<Round>,
     /// What happens if the value is invalid.
     pub(crate) on_bad: OnBad,
+    /// Why `on_bad` is refused, if it has no effect on the value.
+    no_on_bad: Option<&'static str>,
     /// The paths of the mapping that this is a part of.
     pub(crate) uses: Uses,
 }
@@ -110,6 +112,7 @@ impl Default for Reading {
             max: None,
             round: None,
             on_bad: OnBad::default(),
+            no_on_bad: None,
             uses: Uses::default(),
         }
     }
@@ -123,6 +126,24 @@ impl Reading {
             reading.clean = Clean::Lines;
         }
         reading
+    }
+
+    /// Returns this reading for values whose `on_bad` has no effect, for this reason: setting it is
+    /// refused.
+    pub(super) fn refusing_on_bad(&self, reason: &'static str) -> Self {
+        let no_on_bad = self.no_on_bad.or(Some(reason));
+        Self {
+            no_on_bad,
+            ..self.clone()
+        }
+    }
+
+    /// Returns this reading for rows that are not of the feed, whose paths are their own.
+    pub(super) fn of_other_rows(&self) -> Self {
+        Self {
+            uses: Uses::default(),
+            ..self.clone()
+        }
     }
 
     /// Returns true if a value is known; a list or an object is, unless it is empty.

@@ -88,13 +88,15 @@ impl Records {
         self.each.is_none() && self.condition.is_none()
     }
 
+    /// The number of items of a row that are records; 0 if the row itself is one.
+    pub(super) fn items(&self, row: Row<'_>) -> usize {
+        let each = self.each.as_ref().filter(|_| self.hold_for(row));
+        each.map_or(0, |each| each.all(row).len())
+    }
+
     /// Maps the records of a row.
     pub(super) fn of<D>(&self, row: Row<'_>, map: MapRow<'_, D>, mapped: &mut Vec<Mapped<D>>) {
-        if self
-            .condition
-            .as_ref()
-            .is_some_and(|condition| !condition.holds(row))
-        {
+        if !self.hold_for(row) {
             return;
         }
         let Some(each) = &self.each else {
@@ -124,6 +126,16 @@ impl Records {
             problems,
             repeated: self.repeated,
         }
+    }
+
+    /// Returns true if the row, or items of it, are records.
+    fn hold_for(&self, row: Row<'_>) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_none_or(|condition| condition.holds(row))
+    }
+
+    fn invalid(&self, reason: &str) -> MappingError {
+        MappingError::setting(format!("{}.derived", self.setting), reason)
     }
 }
 
@@ -156,11 +168,5 @@ pub(super) fn derived(
         }
         Some(derived) => Ok(derived),
         None => Ok(product.is_plain() && review.is_plain()),
-    }
-}
-
-impl Records {
-    fn invalid(&self, reason: &str) -> MappingError {
-        MappingError::setting(format!("{}.derived", self.setting), reason)
     }
 }

@@ -14,10 +14,10 @@ use super::reading::Reading;
 use super::section::Section;
 
 mod author;
-mod rated;
+mod rating;
 
 use author::AuthorFields;
-use rated::Rated;
+use rating::RatingField;
 
 /// The mapping of a row to a review.
 #[derive(Clone, Debug)]
@@ -26,9 +26,9 @@ pub(super) struct ReviewMapping {
     product: Field,
     product_system: Option<String>,
     author: Option<AuthorFields>,
-    rating: Rated,
+    rating: RatingField,
     recommended: Option<Field>,
-    dimensions: Vec<(String, Rated)>,
+    dimensions: Vec<(String, RatingField)>,
     title: Option<Field>,
     body: Option<Field>,
     language: Option<Field>,
@@ -72,8 +72,8 @@ impl ReviewMapping {
         row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<ReviewDraft> {
-        let external_id = required_text(&self.external_id, row, problems);
-        let product = required_text(&self.product, row, problems);
+        let external_id = self.external_id.required_text(row, problems);
+        let product = self.product.required_text(row, problems);
         let rating = self.rating(row, problems);
         let (external_id, product, rating) = (external_id?, product?, rating?);
         let (helpful, unhelpful) = self.votes(row, problems);
@@ -122,25 +122,21 @@ impl ReviewMapping {
 
     /// The numbers of helpful and unhelpful votes.
     fn votes(&self, row: Row<'_>, problems: &mut Problems) -> (i64, i64) {
-        let helpful = count(self.helpful.as_ref(), row, problems);
+        let helpful = votes_of(self.helpful.as_ref(), row, problems);
         let Some(field) = &self.votes else {
-            return (helpful, count(self.unhelpful.as_ref(), row, problems));
+            let unhelpful = votes_of(self.unhelpful.as_ref(), row, problems);
+            return (helpful, unhelpful);
         };
-        let all = count(Some(field), row, problems);
-        if all < helpful {
-            let reason = format!("{all} votes are fewer than {helpful} helpful ones");
-            problems.bad(field.on_bad(), &field.name, reason);
-        }
-        (helpful, (all - helpful).max(0))
+        let mut read = |field: &Field| {
+            let all = count(field, row)?;
+            let too_few = all.filter(|all| *all < helpful);
+            too_few.map_or(Ok(all), |all| {
+                Err(format!("{all} votes are fewer than {helpful} helpful ones"))
+            })
+        };
+        let all = field.known(row, problems, &mut read, &i64::to_string);
+        (helpful, all.map_or(0, |all| all - helpful))
     }
-}
-
-fn required_text(field: &Field, row: Row<'_>, problems: &mut Problems) -> Option<String> {
-    let text = field.text(row, problems);
-    if text.is_none() {
-        problems.missing(&field.name);
-    }
-    text
 }
 
 fn reference(system: &str, external_id: String) -> ExternalRef {
@@ -150,15 +146,22 @@ fn reference(system: &str, external_id: String) -> ExternalRef {
     }
 }
 
-fn count(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> i64 {
-    let Some(field) = field else {
-        return 0;
-    };
-    let count = field.whole(row, problems).unwrap_or(0);
-    if count < 0 {
-        problems.bad(field.on_bad(), &field.name, format!("{count} is below 0"));
-    }
-    count.max(0)
+fn votes_of(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> i64 {
+    let read = field.and_then(|field| {
+        field.known(
+            row,
+            problems,
+            &mut |field| count(field, row),
+            &i64::to_string,
+        )
+    });
+    read.unwrap_or(0)
+}
+
+fn count(field: &Field, row: Row<'_>) -> Result<Option<i64>, String> {
+    let count = field.try_whole(row)?;
+    let below = count.filter(|count| *count < 0);
+    below.map_or(Ok(count), |below| Err(format!("{below} is below 0")))
 }
 
 fn author(section: &Section<'_>, defaults: &Reading) -> Result<Option<AuthorFields>, MappingError> {
@@ -179,19 +182,19 @@ fn author(section: &Section<'_>, defaults: &Reading) -> Result<Option<AuthorFiel
     Ok(Some(fields))
 }
 
-fn rating(section: &Section<'_>, defaults: &Reading) -> Result<Rated, MappingError> {
+fn rating(section: &Section<'_>, defaults: &Reading) -> Result<RatingField, MappingError> {
     let value = section.value("rating");
     let value = value.ok_or_else(|| section.invalid("rating", "is required"))?;
-    Rated::read(section.at("rating"), value, defaults)
+    RatingField::read(section.at("rating"), value, defaults)
 }
 
 fn dimensions(
     section: &Section<'_>,
     defaults: &Reading,
-) -> Result<Vec<(String, Rated)>, MappingError> {
+) -> Result<Vec<(String, RatingField)>, MappingError> {
     let entries = section.entries("dimensions")?;
     entries
         .into_iter()
-        .map(|(path, name, value)| Ok((name.clone(), Rated::read(path, value, defaults)?)))
+        .map(|(path, name, value)| Ok((name.clone(), RatingField::read(path, value, defaults)?)))
         .collect()
 }

@@ -117,10 +117,9 @@ impl<'t> Section<'t> {
         match self.value(name) {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => {
-                let numbered = items.iter().enumerate();
-                numbered
-                    .map(|(at, item)| Section::of(self.at(&format!("{name}[{at}]")), item))
-                    .collect()
+                let items = numbered(&self.at(name), items);
+                let items = items.into_iter();
+                items.map(|(path, item)| Section::of(path, item)).collect()
             }
             Some(one) => Ok(vec![Section::of(self.at(name), one)?]),
         }
@@ -189,6 +188,14 @@ impl<'t> Section<'t> {
     }
 }
 
+/// The items of a list with their paths: `path[0]`, `path[1]`.
+pub(super) fn numbered<'t>(path: &str, items: &'t [Value]) -> Vec<(String, &'t Value)> {
+    let items = items.iter().enumerate();
+    items
+        .map(|(at, item)| (format!("{path}[{at}]"), item))
+        .collect()
+}
+
 /// Returns a value that must be text.
 pub(super) fn text(path: String, value: &Value) -> Read<&str> {
     value.as_str().ok_or_else(|| wrong(path, "text", value))
@@ -197,10 +204,9 @@ pub(super) fn text(path: String, value: &Value) -> Read<&str> {
 /// Returns a value that must be a text or a list of texts.
 pub(super) fn texts<'t>(path: &str, value: &'t Value) -> Read<Vec<&'t str>> {
     match value {
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(at, item)| text(format!("{path}[{at}]"), item))
+        Value::Array(items) => numbered(path, items)
+            .into_iter()
+            .map(|(path, item)| text(path, item))
             .collect(),
         one => Ok(vec![text(path.to_owned(), one)?]),
     }

@@ -69,7 +69,10 @@ impl Named {
 #[derive(Debug, Default)]
 pub(super) struct PlanCache(HashMap<String, HashMap<String, Arc<PathPlan>>>);
 
-/// The maximum number of categories, and of paths of a category, with cached plans.
+/// The maximum number of kinds of rows with cached plans.
+const MAX_KINDS: usize = 200;
+/// The maximum number of cached plans: of all kinds before a row is mapped, and of its kind while it
+/// is.
 const MAX_PLANS: usize = 20_000;
 
 impl Specs {
@@ -183,15 +186,17 @@ impl PlanCache {
         self.0.values().flat_map(HashMap::keys).map(String::as_str)
     }
 
-    /// The cached plans of rows of a kind, by its key.
-    fn of(&mut self, category: &str) -> &mut HashMap<String, Arc<PathPlan>> {
-        if self.0.len() > MAX_PLANS {
+    /// The cached plans of rows of a kind, by its key. If the cache is full, it is cleared.
+    fn of(&mut self, kind: &str) -> &mut HashMap<String, Arc<PathPlan>> {
+        let plans: usize = self.0.values().map(HashMap::len).sum();
+        let many_kinds = self.0.len() >= MAX_KINDS && !self.0.contains_key(kind);
+        if plans >= MAX_PLANS || many_kinds {
             self.0.clear();
         }
-        if !self.0.contains_key(category) {
-            self.0.insert(category.to_owned(), HashMap::new());
+        if !self.0.contains_key(kind) {
+            self.0.insert(kind.to_owned(), HashMap::new());
         }
-        self.0.get_mut(category).expect("inserted above")
+        self.0.get_mut(kind).expect("inserted above")
     }
 }
 
@@ -293,4 +298,25 @@ fn unit_id(setting: &str, spelling: &str, table: &UnitTable) -> Result<String, M
         MappingError::setting(setting, reason)
     })?;
     Ok(unit.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cached_plans_are_bounded() {
+        let plan = Arc::new(PathPlan::SKIP);
+        let mut cache = PlanCache::default();
+        for kind in 0..3 * MAX_KINDS {
+            let plans = cache.of(&kind.to_string());
+            (0..300).for_each(|path| drop(plans.insert(path.to_string(), Arc::clone(&plan))));
+            assert!(cache.0.len() <= MAX_KINDS);
+            assert!(cache.paths().count() <= MAX_PLANS + 300);
+        }
+        for kind in 0..3 * MAX_KINDS {
+            cache.of(&kind.to_string());
+            assert!(cache.0.len() <= MAX_KINDS);
+        }
+    }
 }

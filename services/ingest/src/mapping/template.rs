@@ -12,8 +12,9 @@ use vitrine_model::text::collapse;
 
 use super::error::MappingError;
 use super::field::Field;
-use super::path::{Path, Row};
+use super::path::Row;
 use super::reading::Reading;
+use super::uses::{UsedPath, Uses};
 
 /// A text with placeholders.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub(crate) type Parts = BTreeMap<String, Field>;
 #[derive(Clone, Debug)]
 enum Piece {
     Literal(String),
-    Path(Path, Option<usize>),
+    Path(UsedPath, Option<usize>),
     Part(Box<Field>, Option<usize>),
     /// Omitted if one of its values is unknown.
     Optional(Vec<Piece>),
@@ -38,19 +39,33 @@ pub(super) fn parts(
     entries: Vec<(String, &String, &toml::Value)>,
     defaults: &Reading,
 ) -> Result<Parts, MappingError> {
+    let reading = defaults.refusing_on_bad(ON_BAD);
     entries
         .into_iter()
-        .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, defaults)?)))
+        .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, &reading)?)))
         .collect()
 }
 
+const ON_BAD: &str = "has no effect in a part: a bad part makes the whole text bad, and on_bad beside \
+                      the template says what happens then";
+
 impl Template {
-    /// Parses a template.
+    /// Parses the template of a setting.
     ///
     /// # Errors
     /// What is wrong with the template.
-    pub(crate) fn parse(text: &str, parts: &Parts) -> Result<Self, String> {
-        let mut parser = Parser { rest: text, parts };
+    pub(crate) fn parse(
+        text: &str,
+        parts: &Parts,
+        setting: &str,
+        uses: &Uses,
+    ) -> Result<Self, String> {
+        let mut parser = Parser {
+            rest: text,
+            parts,
+            setting,
+            uses,
+        };
         let pieces = parser.pieces(false)?;
         match parts.keys().find(|name| !mentions(text, name)) {
             Some(unused) => Err(format!("part {unused:?} is not in the template")),
@@ -103,6 +118,9 @@ impl Piece {
 struct Parser<'t> {
     rest: &'t str,
     parts: &'t Parts,
+    /// The setting and the paths of the mapping, for the paths of the template.
+    setting: &'t str,
+    uses: &'t Uses,
 }
 
 impl Parser<'_> {
@@ -160,27 +178,31 @@ impl Parser<'_> {
         };
         match self.parts.get(name) {
             Some(field) => Ok(Piece::Part(Box::new(field.clone()), last)),
-            None => Ok(Piece::Path(single(name)?, last)),
+            None => Ok(Piece::Path(self.path(name)?, last)),
         }
     }
-}
 
-/// Parses a path to one value.
-fn single(name: &str) -> Result<Path, String> {
-    let path = Path::parse(name)?;
-    if path.has_items() {
-        return Err(format!(
-            "{{{name}}} may have several values; a part with from = {name:?} and list = \"join\" \
-             takes all of them"
-        ));
+    /// Parses a path to one value.
+    fn path(&self, name: &str) -> Result<UsedPath, String> {
+        let path = UsedPath::parse(name, self.setting, self.uses)?;
+        if path.path().has_items() {
+            return Err(format!(
+                "{{{name}}} may have several values; a part with from = {name:?} and list = \"join\" \
+                 takes all of them"
+            ));
+        }
+        Ok(path)
     }
-    Ok(path)
 }
 
-fn at<'v>(path: &Path, row: Row<'v>, reading: &Reading) -> Result<Option<Cow<'v, str>>, String> {
+fn at<'v>(
+    path: &UsedPath,
+    row: Row<'v>,
+    reading: &Reading,
+) -> Result<Option<Cow<'v, str>>, String> {
     path.first(row).map_or(Ok(None), |raw| {
         let text = reading.text(raw);
-        text.map_err(|reason| format!("{path} {reason}"))
+        text.map_err(|reason| format!("{} {reason}", path.path()))
     })
 }
 
@@ -204,8 +226,12 @@ mod tests {
 
     use super::*;
 
+    fn parse(text: &str) -> Result<Template, String> {
+        Template::parse(text, &Parts::new(), "name", &Uses::default())
+    }
+
     fn fill(template: &str, row: &Value) -> Option<String> {
-        let template = Template::parse(template, &Parts::new()).unwrap();
+        let template = parse(template).unwrap();
         template.fill(row.into(), &Reading::default()).unwrap()
     }
 
@@ -236,7 +262,7 @@ mod tests {
             "[{a}[{b}]]",
             "{a[].b}",
         ] {
-            assert!(Template::parse(text, &Parts::new()).is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 }

@@ -8,9 +8,11 @@ use vitrine_model::unit::UnitTable;
 
 use super::*;
 
+mod alternatives;
+mod bounds;
 mod examples;
 mod guide;
-mod mended;
+mod mistakes;
 mod schema;
 mod several;
 

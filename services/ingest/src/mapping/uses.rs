@@ -128,6 +128,9 @@ impl Use {
     }
 }
 
+/// The maximum length of a path of a row that is compared with others.
+pub(crate) const MAX_COMPARED_BYTES: usize = 256;
+
 /// The most similar of the paths that rows have, if one is similar enough to be meant.
 fn similar<'s>(path: &str, seen: impl Iterator<Item = &'s str>) -> Option<String> {
     const MIN_SIMILARITY: f64 = 0.75;
@@ -141,7 +144,7 @@ fn similar<'s>(path: &str, seen: impl Iterator<Item = &'s str>) -> Option<String
         whole.max(if end { MIN_SIMILARITY } else { 0.0 })
     };
     // Rows of other kinds may have the path itself.
-    let others = seen.filter(|other| *other != path);
+    let others = seen.filter(|other| *other != path && other.len() <= MAX_COMPARED_BYTES);
     let scored = others.map(|other| (score(other), other));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
     best.filter(|(score, _)| *score >= MIN_SIMILARITY)
@@ -170,6 +173,14 @@ mod tests {
         assert_eq!(unmatched, [expected]);
         uses.reset();
         assert_eq!(uses.unmatched(&std::iter::empty()).len(), 2);
+    }
+
+    #[test]
+    fn long_paths_are_not_compared() {
+        let path = |length: usize| "x".repeat(length);
+        let similar_to = |seen: String| similar(&path(200), [seen.as_str()].into_iter());
+        assert_eq!(similar_to(path(210)), Some(path(210)));
+        assert_eq!(similar_to(path(260)), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::super::path::{Path, Row};
 use super::super::reading::Reading;
 use super::super::section::Section;
 use super::super::template::Template;
-use super::super::uses::Use;
+use super::super::uses::{Use, UsedPath};
 use super::{Source, SourceValue, Steps};
 
 /// Reads the source that a section specifies, and its name in messages.
@@ -37,13 +37,14 @@ pub(super) fn source(
         }
         ([], Some(template), [], None) => {
             let parts = super::super::template::parts(parts, defaults)?;
-            let template = Template::parse(template, &parts);
+            let template = Template::parse(template, &parts, section.path(), &defaults.uses);
             let template = template.map_err(|reason| section.invalid("template", reason))?;
             no_steps(section, steps)?;
             Ok((section.path().to_owned(), Source::Template(template)))
         }
         ([], None, [_, ..], None) => {
-            let parsed: Result<_, _> = digest.iter().map(|path| Path::parse(path)).collect();
+            let used = |path: &&str| UsedPath::parse(path, section.path(), &defaults.uses);
+            let parsed: Result<_, _> = digest.iter().map(used).collect();
             let parsed = parsed.map_err(|reason| section.invalid("digest", reason))?;
             no_steps(section, steps)?;
             Ok((section.path().to_owned(), Source::Digest(parsed)))
@@ -95,7 +96,7 @@ pub(super) fn paths(
 
 /// The digest of the values at some paths; unknown if none is known.
 pub(super) fn digest<'v>(
-    paths: &[Path],
+    paths: &[UsedPath],
     row: Row<'_>,
     reading: &Reading,
 ) -> Option<SourceValue<'v>> {

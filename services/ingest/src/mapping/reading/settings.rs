@@ -32,8 +32,12 @@ impl Reading {
         reading.min = section.number("min")?.or(reading.min);
         reading.max = section.number("max")?.or(reading.max);
         reading.round = section.choice("round", &Round::WORDS)?.or(reading.round);
-        let on_bad = section.choice("on_bad", &OnBad::WORDS)?;
-        reading.on_bad = on_bad.unwrap_or(reading.on_bad);
+        if let Some(on_bad) = section.choice("on_bad", &OnBad::WORDS)? {
+            if let Some(reason) = reading.no_on_bad {
+                return Err(section.invalid("on_bad", reason));
+            }
+            reading.on_bad = on_bad;
+        }
         Ok(reading)
     }
 

@@ -23,7 +23,7 @@ pub(super) struct PathPlan {
 }
 
 impl PathPlan {
-    const SKIP: Self = Self {
+    pub(super) const SKIP: Self = Self {
         skip: true,
         readings: Vec::new(),
         list: List::Each,

@@ -5,11 +5,12 @@ use vitrine_model::unit::UnitTable;
 
 use super::super::condition::Condition;
 use super::super::error::MappingError;
-use super::super::path::{Path, PathStep, Row};
+use super::super::path::{PathStep, Row};
 use super::super::pattern::Pattern;
 use super::super::reading::Reading;
-use super::super::section::Section;
+use super::super::section::{Section, numbered};
 use super::super::template::{Parts, Template};
+use super::super::uses::{UsedPath, Uses};
 use super::glob::Glob;
 use super::{key, unit_id};
 
@@ -51,10 +52,10 @@ pub(super) struct RuleOptions {
 /// The paths of the parts of a spec in an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectParts {
-    pub(super) value: Option<Path>,
-    pub(super) key: Option<Path>,
-    pub(super) unit: Option<Path>,
-    pub(super) qualifier: Option<Path>,
+    pub(super) value: Option<UsedPath>,
+    pub(super) key: Option<UsedPath>,
+    pub(super) unit: Option<UsedPath>,
+    pub(super) qualifier: Option<UsedPath>,
 }
 
 /// How a list is mapped.
@@ -83,10 +84,10 @@ pub(super) fn read(
     reading: &Reading,
     table: &UnitTable,
 ) -> Result<Vec<Rule>, MappingError> {
-    let rules = section.values("rules").iter().enumerate();
+    let rules = numbered(&section.at("rules"), section.values("rules")).into_iter();
     rules
-        .map(|(at, value)| {
-            let section = Section::of(section.at(&format!("rules[{at}]")), value)?;
+        .map(|(path, value)| {
+            let section = Section::of(path, value)?;
             let rule = Rule::read(&section, value, reading, table)?;
             section.finish()?;
             Ok(rule)
@@ -108,7 +109,7 @@ impl Rule {
                 "is required: the path, or paths, that the rule applies to",
             ));
         }
-        let options = RuleOptions::read(section, table)?;
+        let options = RuleOptions::read(section, table, &reading.uses)?;
         reading.with(section)?;
         let categories = section.texts("category")?;
         Ok(Self {
@@ -163,7 +164,7 @@ impl Rule {
 }
 
 impl RuleOptions {
-    fn read(section: &Section<'_>, table: &UnitTable) -> Result<Self, MappingError> {
+    fn read(section: &Section<'_>, table: &UnitTable, uses: &Uses) -> Result<Self, MappingError> {
         let owned = |name| Ok::<_, MappingError>(section.text(name)?.map(str::to_owned));
         let types = ValueType::ALL.map(|value_type| (value_type.name(), value_type));
         Ok(Self {
@@ -173,12 +174,12 @@ impl RuleOptions {
             split: split(section)?,
             cut_at: owned("cut_at")?.filter(|text| !text.is_empty()),
             then_cut_at: owned("then_cut_at")?.filter(|text| !text.is_empty()),
-            template: template(section)?,
+            template: template(section, uses)?,
             list: section.choice("list", &LISTS)?,
             separator: owned("separator")?,
             count_key: checked_key(section, "count_key")?,
             qualifier: owned("qualifier")?,
-            parts: ObjectParts::read(section)?,
+            parts: ObjectParts::read(section, uses)?,
         })
     }
 
@@ -205,12 +206,13 @@ impl RuleOptions {
 }
 
 impl ObjectParts {
-    fn read(section: &Section<'_>) -> Result<Self, MappingError> {
+    fn read(section: &Section<'_>, uses: &Uses) -> Result<Self, MappingError> {
+        let path = |name| path(section, name, uses);
         let parts = Self {
-            value: path(section, "value_from")?,
-            key: path(section, "key_from")?,
-            unit: path(section, "unit_from")?,
-            qualifier: path(section, "qualifier_from")?,
+            value: path("value_from")?,
+            key: path("key_from")?,
+            unit: path("unit_from")?,
+            qualifier: path("qualifier_from")?,
         };
         let others = parts.key.is_some() || parts.unit.is_some() || parts.qualifier.is_some();
         if others && parts.value.is_none() {
@@ -229,10 +231,15 @@ fn replace<T: Clone>(earlier: &mut Option<T>, later: Option<&T>) {
     }
 }
 
-fn path(section: &Section<'_>, name: &'static str) -> Result<Option<Path>, MappingError> {
+fn path(
+    section: &Section<'_>,
+    name: &'static str,
+    uses: &Uses,
+) -> Result<Option<UsedPath>, MappingError> {
     let text = section.text(name)?;
-    text.map(|text| Path::parse(text).map_err(|reason| section.invalid(name, reason)))
-        .transpose()
+    let path = text.map(|text| UsedPath::parse(text, section.path(), uses));
+    path.transpose()
+        .map_err(|reason| section.invalid(name, reason))
 }
 
 fn checked_key(section: &Section<'_>, name: &'static str) -> Result<Option<String>, MappingError> {
@@ -276,11 +283,10 @@ fn check_names(pattern: &Pattern) -> Result<(), String> {
         .try_for_each(key::checked)
 }
 
-fn template(section: &Section<'_>) -> Result<Option<Template>, MappingError> {
+fn template(section: &Section<'_>, uses: &Uses) -> Result<Option<Template>, MappingError> {
     let text = section.text("template")?;
-    text.map(|text| {
-        let template = Template::parse(text, &Parts::new());
-        template.map_err(|reason| section.invalid("template", reason))
-    })
-    .transpose()
+    let template = text.map(|text| Template::parse(text, &Parts::new(), section.path(), uses));
+    template
+        .transpose()
+        .map_err(|reason| section.invalid("template", reason))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vitrine_model::spec::{Spec, SpecValue, ValueType, check, check_qualifier};
+use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue, ValueType, check, check_qualifier};
 use vitrine_model::unit::UnitTable;
 
 use super::super::number::shortened;
@@ -12,6 +12,7 @@ use super::super::path::Row;
 use super::super::pattern::matching;
 use super::super::pieces::pieces;
 use super::super::reading::{Given, OnBad, Reading, Scalar};
+use super::super::uses::UsedPath;
 use super::key;
 use super::rule::{RuleOptions, SPEC_PARTS};
 
@@ -54,9 +55,7 @@ impl Mapped {
             Err(reason) => self.bad.push(reason),
         }
     }
-}
 
-impl Mapped {
     /// The specs as text for people, or what is wrong.
     pub(super) fn shown(&self) -> Result<Option<String>, String> {
         if !self.bad.is_empty() {
@@ -159,7 +158,11 @@ impl SpecReading {
         if reading.is_unknown_text(&plain) {
             return mapped;
         }
-        for piece in pieces(&plain, separator) {
+        let pieces = pieces(&plain, separator);
+        if pieces.len() > MAX_SPECS {
+            return Err(format!("has more than {MAX_SPECS} values")).into();
+        }
+        for piece in pieces {
             mapped.add(self.whole(Given::Plain(piece), reading));
         }
         mapped
@@ -221,7 +224,7 @@ impl SpecReading {
     /// Maps an object that contains the parts of a spec.
     fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
         let parts = &self.options.parts;
-        let text = |path: &Option<super::super::path::Path>| {
+        let text = |path: &Option<UsedPath>| {
             let raw = path.as_ref().and_then(|path| path.first(object));
             raw.map_or(Ok(None), |raw| reading.text(raw))
         };

@@ -293,21 +293,21 @@ fn result_of(example: &Example) -> String {
         settings.lines().any(|line| line.starts_with(setting))
             || settings.contains(&format!("product.{setting}]"))
     };
-    let told = fields.into_iter().filter(|(setting, ..)| named(setting));
-    let told: Vec<String> = told
+    let fields = fields.into_iter().filter(|(setting, ..)| named(setting));
+    let shown: Vec<String> = fields
         .map(|(_, name, value)| format!("{name}: {value}"))
         .collect();
-    told.join(", ")
+    shown.join(", ")
 }
 
 /// The fields of a draft: setting, name and value.
-type Told = Vec<(&'static str, &'static str, String)>;
+type Fields = Vec<(&'static str, &'static str, String)>;
 
 fn or_none(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned()).replace('\n', "\\n")
 }
 
-fn of_product(draft: &ProductDraft) -> Told {
+fn of_product(draft: &ProductDraft) -> Fields {
     let price = draft
         .price
         .map(|price| format!("{} {}", price.amount(), price.currency.code()));
@@ -327,7 +327,7 @@ fn of_product(draft: &ProductDraft) -> Told {
     ]
 }
 
-fn of_review(draft: &ReviewDraft) -> Told {
+fn of_review(draft: &ReviewDraft) -> Fields {
     let author = draft.author.as_ref().map(|author| author.name.clone());
     vec![
         ("rating", "rating", draft.rating.get().to_string()),

@@ -1,4 +1,4 @@
-//! What the guide says of units, and its example of a mapping.
+//! The guide's generated tables: that of units here, that of examples in `examples`.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;

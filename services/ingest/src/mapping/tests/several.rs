@@ -73,7 +73,7 @@ fn conditions_and_lists_make_products_and_reviews_of_rows() {
 }
 
 #[test]
-fn products_are_derived_from_reviews_unless_rows_are_told_apart() {
+fn products_are_derived_from_reviews_unless_a_condition_selects_rows() {
     let both = |product: &str, review: &str| {
         let text = SHOP.split("[[review]]").next().unwrap();
         let text = text.replace("where = { type = { not = \"review\" } }", product);
@@ -101,7 +101,7 @@ fn products_are_derived_from_reviews_unless_rows_are_told_apart() {
     );
 }
 
-fn joined(settings: &str, file: &'static str) -> Result<Mapping, MappingError> {
+fn joined(settings: &str, file: &str) -> Result<Mapping, MappingError> {
     let text = format!(
         "{}\nbrand = \"maker.name\"\n[[product.media]]\neach = \"images\"\nurl = \"url\"\n",
         with(settings)
@@ -175,4 +175,17 @@ fn files_that_cannot_be_joined_are_refused_with_their_lines() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("is not here"), "{error}");
+}
+
+#[test]
+fn the_rows_of_one_key_are_limited() {
+    let row = |key: u32| format!("{{\"sku\":{key},\"url\":\"{}\"}}\n", "x".repeat(1 << 20));
+    let few: String = [1, 1, 1, 2, 2].map(row).concat();
+    assert!(joined(JOINS, &few).is_ok());
+    let many: String = [1, 2, 2, 2, 2].map(row).concat();
+    let error = joined(JOINS, &many).unwrap_err().to_string();
+    assert!(
+        error.contains("the rows with the key \"2\" take more than 4 MiB"),
+        "{error}"
+    );
 }

@@ -7,11 +7,11 @@ use super::super::field::Field;
 use super::super::path::Row;
 use super::super::problems::Problems;
 use super::super::reading::Reading;
-use super::super::section::Section;
+use super::super::section::{Section, numbered};
 
 /// A rating: the first of these that is known.
 #[derive(Clone, Debug)]
-pub(super) struct Rated(Vec<(Field, Option<Scale>)>);
+pub(super) struct RatingField(Vec<(Field, Option<Scale>)>);
 
 /// A scale of ratings; the best may be the smaller number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,7 @@ struct Scale {
     best: f64,
 }
 
-impl Rated {
+impl RatingField {
     pub(super) fn read(
         path: String,
         value: &toml::Value,
@@ -28,11 +28,11 @@ impl Rated {
     ) -> Result<Self, MappingError> {
         match value {
             toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
-                let numbered = items.iter().enumerate();
-                let rated: Result<Vec<_>, MappingError> = numbered
-                    .map(|(at, item)| one(format!("{path}[{at}]"), item, defaults))
+                let items = numbered(&path, items).into_iter();
+                let fields: Result<Vec<_>, MappingError> = items
+                    .map(|(path, item)| one(path, item, defaults))
                     .collect();
-                rated.map(Self)
+                fields.map(Self)
             }
             value => Ok(Self(vec![one(path, value, defaults)?])),
         }
@@ -46,8 +46,12 @@ impl Rated {
     /// The stars, if the rating is known.
     pub(super) fn stars(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
         self.0.iter().find_map(|(field, scale)| {
-            let read = stars(field, *scale, row);
-            field.finish(row, problems, read, |stars| stars.get().to_string())
+            field.known(
+                row,
+                problems,
+                &mut |field| stars(field, *scale, row),
+                &|stars| stars.get().to_string(),
+            )
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Mistakes that mappings and rows may have: each is told, and costs nothing else.
+//! Mistakes in mappings and rows: each one is reported and affects nothing else.
 
 use serde_json::json;
 
@@ -26,14 +26,9 @@ fn an_item_that_fits_no_pattern_costs_only_itself() {
             (problems.dropped.len(), problems.ignored.len()),
             (dropped, ignored)
         );
-        let told = problems
-            .dropped
-            .iter()
-            .chain(&problems.ignored)
-            .next()
-            .unwrap();
+        let mut bad = problems.dropped.iter().chain(&problems.ignored);
         assert_eq!(
-            told.reason,
+            bad.next().unwrap().reason,
             "\"x=1\" does not match the pattern of the mapping"
         );
     }
@@ -43,7 +38,7 @@ fn an_item_that_fits_no_pattern_costs_only_itself() {
 
 #[test]
 fn settings_that_can_do_nothing_are_refused_with_what_can() {
-    for (settings, told) in [
+    for (settings, reason) in [
         (
             "units = { \"dims.*\" = \"cm\" }",
             "wildcards only in include, exclude and the paths of rules",
@@ -71,7 +66,7 @@ fn settings_that_can_do_nothing_are_refused_with_what_can() {
         ),
     ] {
         let error = refusal(&specs_with(settings));
-        assert!(error.contains(told), "{settings}: {error}");
+        assert!(error.contains(reason), "{settings}: {error}");
     }
 }
 
@@ -128,7 +123,7 @@ fn control_characters_do_not_stay_in_names() {
 }
 
 #[test]
-fn wrong_types_are_told_in_words() {
+fn wrong_types_are_named() {
     let error = refusal(&with("notice = [\"a\"]"));
     assert_eq!(error, "notice: must be text, not a list");
     assert_eq!(
@@ -138,7 +133,7 @@ fn wrong_types_are_told_in_words() {
 }
 
 #[test]
-fn a_check_tells_everything_that_is_wrong_at_once() {
+fn a_check_reports_every_mistake() {
     let text = r#"
         version = 2
         system = "my shop"
@@ -194,4 +189,25 @@ fn a_check_tells_everything_that_is_wrong_at_once() {
         "{mistakes:#?}"
     );
     assert!(check::mistakes(&with(""), &mut |_| unreachable!()).is_empty());
+}
+
+#[test]
+fn a_check_reads_each_file_once() {
+    let text = format!(
+        "{}color = \"x\"\nbrand = {{ fro = \"a\" }}\n[product.specs]\ncategory = \"c\"\n\
+         unit_file = \"units.csv\"\nrename = {{ a = \"Not A Key\" }}\n\
+         [join.j]\nfile = \"makers.csv\"\nkey = \"code\"\nfrom = \"id\"\nsize = 1\n",
+        with("")
+    );
+    let mut read = Vec::new();
+    let mistakes = check::mistakes(&text, &mut |name| {
+        read.push(name.to_owned());
+        Ok(match name {
+            "units.csv" => b"category,path,unit\nlamp,glow,lm\n".to_vec(),
+            _ => b"code,name\nT,Tarn\n".to_vec(),
+        })
+    });
+    assert_eq!(mistakes.len(), 4, "{mistakes:#?}");
+    read.sort();
+    assert_eq!(read, ["makers.csv", "units.csv"]);
 }
