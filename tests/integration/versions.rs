@@ -602,24 +602,14 @@ fn the_progress_of_an_upgrade_can_be_queried() {
         // As the process with the workers reports.
         let now = vitrine_model::clock::Clock::now(&*app.clock);
         let mut report = WorkerReport::default();
-        report.ran(
-            WorkerRun {
+        for (backlog, later) in [(41, 0), (31, 2_000)] {
+            let run = WorkerRun {
                 done: 10,
-                backlog: 41,
+                backlog,
                 ..WorkerRun::default()
-            },
-            now,
-            5,
-        );
-        report.ran(
-            WorkerRun {
-                done: 10,
-                backlog: 31,
-                ..WorkerRun::default()
-            },
-            now.plus_millis(2_000),
-            5,
-        );
+            };
+            report.ran(run, now.plus_millis(later), 5);
+        }
         app.catalog
             .save_worker_reports(vec![("product_versions", report)])
             .await
