@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use crate::id::CategoryId;
+use crate::text::fold;
 
 /// The maximum depth of the category tree.
 pub const MAX_CATEGORY_DEPTH: usize = 8;
@@ -63,10 +64,13 @@ pub struct TreeShape {
 }
 
 impl CategoryTree {
-    /// Builds the tree; siblings are sorted by name.
+    /// Builds the tree; siblings are sorted by name, as people read it: without case and accents.
     #[must_use]
     pub fn new(mut categories: Vec<Category>) -> Self {
-        categories.sort_by(|a, b| (&a.name, &a.slug).cmp(&(&b.name, &b.slug)));
+        categories.sort_by_cached_key(|category| {
+            let (name, slug) = (category.name.clone(), category.slug.clone());
+            (fold(&name), name, slug)
+        });
         let by_id = index(&categories, |category| category.id);
         let by_slug = index(&categories, |category| category.slug.clone());
         let mut tree = Self {
@@ -226,6 +230,33 @@ mod tests {
             &format!("C{id}"),
             parent.map(id_of),
         )
+    }
+
+    #[test]
+    fn siblings_are_sorted_without_case_and_accents() {
+        let named = [
+            "beauty",
+            "Women",
+            "CPU coolers",
+            "Case accessories",
+            "Écrans",
+            "Ear pads",
+        ];
+        let categories = (1..).zip(named).map(|(id, name)| Category {
+            name: name.to_owned(),
+            ..category(id, None)
+        });
+        let tree = CategoryTree::new(categories.collect());
+        let names: Vec<&str> = tree.children(None).map(|c| c.name.as_str()).collect();
+        let expected = [
+            "beauty",
+            "Case accessories",
+            "CPU coolers",
+            "Ear pads",
+            "Écrans",
+            "Women",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`FacetTally`], [`Texts`], [`Numbers`] | counting |
 //! | [`FacetRow`], [`Vocabulary`], [`RowFilter`], [`RowTally`] | the same of products in memory |
-//! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with round ends |
+//! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with about equally many products and round ends |
 //! | [`Sample`] | estimates from a part of the products |
 //! | [`Panel`] | the result, as it is stored |
 
@@ -20,15 +20,15 @@ use crate::id::CategoryId;
 use crate::spec::check_key;
 
 mod buckets;
+mod joined;
 mod numbers;
 mod rows;
 mod sample;
 mod tally;
 mod texts;
 
-pub use buckets::{
-    date_bounds, date_buckets, nice_bounds, number_buckets, price_bounds, price_buckets,
-};
+pub use buckets::{date_buckets, number_buckets, price_buckets};
+pub use joined::Joined;
 pub use numbers::Numbers;
 pub use rows::{CountedValue, FacetRow, RowBuilder, RowFilter, Vocabulary};
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
@@ -267,6 +267,9 @@ pub enum PanelData {
         unit: Option<String>,
         /// The ranges, lowest first.
         buckets: Vec<CountedBucket>,
+        /// The counts of adjacent ranges together: see [`Joined`].
+        #[serde(default, skip_serializing_if = "Joined::is_empty")]
+        joined: Joined,
     },
     /// Dates.
     Date {
@@ -276,6 +279,9 @@ pub enum PanelData {
         max: Timestamp,
         /// The ranges, earliest first.
         buckets: Vec<CountedBucket<Timestamp>>,
+        /// The counts of adjacent ranges together: see [`Joined`].
+        #[serde(default, skip_serializing_if = "Joined::is_empty")]
+        joined: Joined,
     },
     /// Prices, in minor units of the shop's currency.
     Price {
@@ -373,11 +379,13 @@ mod tests {
                     max: 0.3,
                     unit: Some("cm".to_owned()),
                     buckets: number.into_iter().map(|b| b.counted(|_| 7)).collect(),
+                    joined: Joined::default(),
                 }),
                 facet(PanelData::Date {
                     min: at(0),
                     max: at(5),
                     buckets: vec![Bucket::single(at(5)).counted(|_| 1)],
+                    joined: Joined::default(),
                 }),
                 facet(PanelData::Price {
                     min: 1,

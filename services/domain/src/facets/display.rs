@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::facet::{Bucket, FacetKey, PanelData, PanelFacet, PanelValue};
+use vitrine_model::facet::{Bucket, FacetKey, Joined, PanelData, PanelFacet, PanelValue};
 use vitrine_model::facet::{CountedBucket, MIN_ESTIMATED};
 use vitrine_model::filter::{Bounds, DateTest, ProductFilter, SpecFilter, SpecTest};
 use vitrine_model::id::CategoryId;
@@ -52,19 +52,17 @@ impl FacetDisplay<'_> {
         if self.counts.sample.is_some() && facet.values.is_empty() {
             return None;
         }
-        if is_listed(facet.kind) {
-            if !self.counts.counted.is_empty() {
-                // These have exact counts, unlike the rest of the panel or sample.
-                let by_count = |value: &FacetValue| std::cmp::Reverse(value.count.value);
-                facet.values.sort_by_key(by_count);
-            }
-            // Selected values are always returned.
-            let mut at = 0;
-            facet.values.retain(|value| {
-                at += 1;
-                at <= self.limit || value.selected
-            });
+        if is_listed(facet.kind) && !self.counts.counted.is_empty() {
+            // These have exact counts, unlike the rest of the panel or sample.
+            let by_count = |value: &FacetValue| std::cmp::Reverse(value.count.value);
+            facet.values.sort_by_key(by_count);
         }
+        // Ranges are joined to as many. Selected values are always returned.
+        let mut at = 0;
+        facet.values.retain(|value| {
+            at += 1;
+            at <= self.limit || value.selected
+        });
         Some(facet)
     }
 
@@ -85,24 +83,32 @@ impl FacetDisplay<'_> {
                 max,
                 unit,
                 buckets,
+                joined,
             } => {
                 facet.numbers = Some((*min, *max));
                 facet.unit.clone_from(unit);
                 let unit = unit
                     .as_deref()
                     .and_then(|unit| self.reference.units.find(unit));
-                facet.values = buckets
-                    .iter()
-                    .map(|bucket| self.number(&facet.key, bucket, unit))
-                    .collect();
+                let buckets = joined.at_most(self.limit, buckets).into_iter();
+                let values = buckets.map(|bucket| self.number(&facet.key, &bucket, unit));
+                facet.values = values.collect();
             }
-            PanelData::Date { min, max, buckets } => {
+            PanelData::Date {
+                min,
+                max,
+                buckets,
+                joined,
+            } => {
                 facet.dates = Some((*min, *max));
-                facet.values = buckets.iter().map(|b| self.date(&facet.key, b)).collect();
+                let buckets = joined.at_most(self.limit, buckets).into_iter();
+                facet.values = buckets.map(|b| self.date(&facet.key, &b)).collect();
             }
             PanelData::Price { min, max, buckets } => {
                 facet.prices = Some((self.money(*min), self.money(*max)));
-                facet.values = buckets.iter().map(|b| self.price(b)).collect();
+                // A product has one price.
+                let buckets = Joined::default().at_most(self.limit, buckets).into_iter();
+                facet.values = buckets.map(|b| self.price(&b)).collect();
             }
             PanelData::Rating { at_least } => {
                 facet.values = at_least
@@ -226,6 +232,7 @@ impl FacetDisplay<'_> {
             (Some(low), Some(high)) if low < high => {
                 format!("{} to {}", format_number(low), shown(high))
             }
+            (Some(low), None) => format!("{} and more", shown(low)),
             (Some(one), _) | (None, Some(one)) => shown(one),
             (None, None) => String::new(),
         };
@@ -249,7 +256,10 @@ impl FacetDisplay<'_> {
         let shown = |at: Option<Timestamp>| {
             at.map_or_else(String::new, |at| SpecValue::<String>::Date(at).display())
         };
-        let label = format!("{} to {}", shown(low), shown(high));
+        let label = match high {
+            Some(_) => format!("{} to {}", shown(low), shown(high)),
+            None => format!("{} and later", shown(low)),
+        };
         let selected = self.selects(key, &test);
         self.value(label, bucket.count, selected, spec(key.name(), test))
     }
@@ -263,12 +273,11 @@ impl FacetDisplay<'_> {
         };
         let text =
             |amount: Option<Decimal>| amount.map_or_else(String::new, |amount| amount.to_string());
-        let label = format!(
-            "{} to {} {}",
-            text(price.gte),
-            text(price.lte),
-            self.currency.code()
-        );
+        let (from, currency) = (text(price.gte), self.currency.code());
+        let label = match price.lte {
+            Some(_) => format!("{from} to {} {currency}", text(price.lte)),
+            None => format!("{from} {currency} and more"),
+        };
         let selected = self.filter.selected_prices().contains(&price);
         let filter = ProductFilter {
             price: Some(price),
@@ -353,7 +362,7 @@ impl FacetDisplay<'_> {
     }
 }
 
-/// Whether the values form a list that can be cut; ranges are few and complete.
+/// Whether the values are a list with the most frequent ones first.
 const fn is_listed(kind: FacetKind) -> bool {
     matches!(
         kind,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
-    CountedBucket, FacetKey, FacetTally, MAX_BUCKETS, MAX_SINGLE_VALUES, Numbers, Panel, PanelData,
+    Bucket, FacetKey, FacetTally, Joined, MAX_BUCKETS, NumberBucket, Numbers, Panel, PanelData,
     PanelFacet, date_buckets, is_identifying, number_buckets, price_buckets,
 };
 use vitrine_model::filter::NumberTest;
@@ -145,7 +145,7 @@ fn built_in(tally: &FacetTally, limit: usize) -> Vec<PanelFacet> {
     );
     let prices = tally.prices();
     if let (Some(min), Some(max)) = (prices.min(), prices.max()) {
-        let buckets = price_buckets(min, max, MAX_BUCKETS).into_iter();
+        let buckets = price_buckets(prices, MAX_BUCKETS).into_iter();
         let buckets = buckets.map(|bucket| bucket.counted(|b| prices.count(b.bounds())));
         let data = PanelData::Price {
             min,
@@ -215,23 +215,20 @@ fn numbers(
 ) -> Option<PanelData> {
     let shown = |n: f64| unit.map_or(n, |unit| rounded(unit.from_base(n)));
     let (min, max) = (shown(found.min()?), shown(found.max()?));
-    let few = unit.is_none() && found.distinct() <= MAX_SINGLE_VALUES;
-    let values: Vec<f64> = if few {
-        found.values().into_iter().map(|(n, _)| n).collect()
-    } else {
-        Vec::new()
-    };
-    let count = |bucket: &vitrine_model::facet::NumberBucket| {
+    let count = |bucket: &NumberBucket| {
         let test = number_test(bucket.low, bucket.high, bucket.high_included, unit);
         let range = crate::filter::number_range(&test, key, &reference.units);
         range.map_or(0, |range| found.count(&range))
     };
-    let buckets = number_buckets(min, max, &values, MAX_BUCKETS).into_iter();
+    let mut buckets = number_buckets(found, shown, unit.is_none(), MAX_BUCKETS);
+    // Conversions round: a number at the end of a range may be in the next.
+    buckets.retain(|bucket| count(bucket) > 0);
     Some(PanelData::Number {
         min,
         max,
         unit: unit.map(|unit| unit.id.clone()),
-        buckets: buckets.map(|bucket| bucket.counted(count)).collect(),
+        joined: joined(found, &buckets, count),
+        buckets: buckets.into_iter().map(|b| b.counted(count)).collect(),
     })
 }
 
@@ -242,11 +239,26 @@ fn dates(found: &Numbers) -> Option<PanelData> {
         Timestamp::from_millis(millis)
     };
     let (min, max) = (at(found.min()?), at(found.max()?));
-    let buckets = date_buckets(min, max, MAX_BUCKETS).into_iter();
-    let buckets: Vec<CountedBucket<Timestamp>> = buckets
-        .map(|bucket| bucket.counted(|b| found.count(&b.range())))
-        .collect();
-    Some(PanelData::Date { min, max, buckets })
+    let buckets = date_buckets(found, MAX_BUCKETS);
+    let count = |bucket: &Bucket<Timestamp>| found.count(&bucket.range());
+    Some(PanelData::Date {
+        min,
+        max,
+        joined: joined(found, &buckets, count),
+        buckets: buckets.into_iter().map(|b| b.counted(count)).collect(),
+    })
+}
+
+/// The counts of adjacent ranges together, if they cannot be added.
+fn joined<T: Copy>(
+    found: &Numbers,
+    buckets: &[Bucket<T>],
+    count: impl Fn(&Bucket<T>) -> u64,
+) -> Joined {
+    if found.is_single() {
+        return Joined::default();
+    }
+    Joined::count(buckets, count)
 }
 
 /// The number test of a range.

@@ -283,9 +283,10 @@ fn within(known: &[(Range, f64)], range: &Range) -> f64 {
         if common < 0.0 {
             return 0.0;
         }
-        if high > low {
+        if high > low && high.is_finite() {
             count * (common / (high - low)).min(1.0)
         } else {
+            // Where in a range without an upper end its numbers are is not known.
             count
         }
     };

@@ -1,31 +1,201 @@
-//! Ranges with round boundaries.
+//! Ranges that divide products evenly, at round numbers.
+//!
+//! Ranges of equal width say nothing about prices of which nearly all are below 100 and one is 25,000.
+//! These have about equally many products: each end between two of them may be up to [`LEEWAY`] of a
+//! range away from the place that divides the products evenly, and is the roundest number there. No
+//! range is empty. The last one has no upper end.
 
+use super::numbers::{Numbers, Ordered};
 use super::{Bucket, MAX_SINGLE_VALUES, NumberBucket};
 use crate::clock::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Round boundaries from at or below `min` to at or above `max`, for at most `max_buckets` ranges:
-/// multiples of 1, 2, 2.5 or 5 times a power of ten, with the smallest such step that suffices.
-/// Returns `min` and `max` themselves if they are equal, or so close together that floating-point
-/// numbers have no round ones between them. Empty if `min` exceeds `max` or one is not finite.
+/// How far an end may be from the place that divides the products evenly, in hundredths of the
+/// products of a range. Less than fifty, so that ends keep their order.
+const LEEWAY: usize = 25;
+/// Fewer products are divided into fewer ranges, with this many products on average ...
+const MIN_PRODUCTS: usize = 5;
+/// ... but not into fewer than these.
+const FEW_BUCKETS: usize = 4;
+/// Up to this many distinct numbers that repeat often, such as sizes of memory, are ends themselves.
+const MAX_STANDARD_VALUES: usize = 20;
+/// How often they repeat on average.
+const MIN_REPEATED: usize = 5;
+
+/// The numbers between which a range may end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window<N> {
+    /// Excluded.
+    low: N,
+    /// The number that divides the products evenly.
+    even: N,
+    /// Included.
+    high: N,
+}
+
+impl<N: Ordered> Numbers<N> {
+    /// The highest number that is below something.
+    fn below(&self, is_below: impl Fn(N) -> bool) -> Option<N> {
+        let pairs = self.pairs();
+        let count = pairs.partition_point(|(n, _)| is_below(*n));
+        pairs[..count].last().map(|(n, _)| *n)
+    }
+
+    /// The windows for the ends between at most `max_buckets` ranges.
+    fn windows(&self, max_buckets: usize) -> Vec<Window<N>> {
+        let pairs = self.pairs();
+        let enough = (pairs.len() / MIN_PRODUCTS).max(FEW_BUCKETS);
+        let buckets = max_buckets.min(enough);
+        let at = |hundredths: usize| {
+            let rank = hundredths * pairs.len() / (100 * buckets);
+            pairs.get(rank).or(pairs.last()).map(|(n, _)| *n)
+        };
+        let windows = (1..buckets).filter_map(|end| {
+            Some(Window {
+                low: at(100 * end - LEEWAY)?,
+                even: at(100 * end)?,
+                high: at(100 * end + LEEWAY)?,
+            })
+        });
+        windows.collect()
+    }
+}
+
+/// A step whose multiples are round.
+trait Step<N>: Copy {
+    /// The highest multiple that is not above a number; `None` if numbers of this size are further
+    /// apart than the step.
+    fn at_or_below(self, n: N) -> Option<N>;
+}
+
+/// Numbers of which some are round.
+trait Round: Ordered {
+    /// The steps, coarse to fine, for numbers between these.
+    fn steps(low: Self, high: Self) -> impl Iterator<Item = impl Step<Self>>;
+
+    /// The number that is below `min` by a quarter of the difference to `end`.
+    fn quarter_below(min: Self, end: Self) -> Self;
+}
+
+impl<N: Round> Window<N> {
+    /// The roundest number of the window: a multiple of the coarsest step that has one there.
+    fn roundest(self) -> Option<N> {
+        let inside = |n: &N| n.compare(&self.low).is_gt();
+        N::steps(self.low, self.high).find_map(|step| {
+            let highest = step.at_or_below(self.high).filter(inside)?;
+            let even = step.at_or_below(self.even).filter(inside);
+            even.or(Some(highest))
+        })
+    }
+
+    /// Whether the window contains one number only: so many products have it that a range begins
+    /// with it.
+    fn is_single(self) -> bool {
+        self.low.compare(&self.high).is_eq()
+    }
+}
+
+/// Ends of ranges, in ascending order, and the lower end of the first range.
+struct Ends<N> {
+    first: N,
+    between: Vec<N>,
+}
+
+impl<N: Round> Ends<N> {
+    /// Chooses the ends of ranges for numbers from `min` to `max`, of which `below` returns the highest
+    /// below another.
+    fn choose(
+        windows: impl IntoIterator<Item = Window<N>>,
+        (min, max): (N, N),
+        below: impl Fn(N) -> Option<N>,
+        choose: impl Fn(Window<N>) -> Option<N>,
+    ) -> Self {
+        let mut between: Vec<N> = Vec::new();
+        for end in windows.into_iter().filter_map(choose) {
+            let last = between.last().unwrap_or(&min);
+            let is_empty = below(end).is_none_or(|n| n.compare(last).is_lt());
+            if !is_empty && end.compare(&max).is_le() {
+                between.push(end);
+            }
+        }
+        let first = between.first().and_then(|end| {
+            let window = Window {
+                low: N::quarter_below(min, *end),
+                even: min,
+                high: min,
+            };
+            window.roundest()
+        });
+        Self {
+            first: first.unwrap_or(min),
+            between,
+        }
+    }
+
+    /// The ranges; the last one has no upper end, unless it is the only one.
+    fn buckets(self, max: N) -> Vec<Bucket<N>> {
+        let Some(last) = self.between.last().copied() else {
+            return vec![Bucket {
+                low: Some(self.first),
+                high: Some(max),
+                high_included: true,
+            }];
+        };
+        let lows = std::iter::once(self.first).chain(self.between.iter().copied());
+        let mut buckets: Vec<Bucket<N>> = lows
+            .zip(&self.between)
+            .map(|(low, high)| Bucket {
+                low: Some(low),
+                high: Some(*high),
+                high_included: false,
+            })
+            .collect();
+        buckets.push(Bucket {
+            low: Some(last),
+            high: None,
+            high_included: false,
+        });
+        buckets
+    }
+}
+
+/// The ranges for numbers, in a unit: `shown` converts into it. Up to [`MAX_SINGLE_VALUES`] distinct
+/// plain numbers are each shown as a range of one value; pass `single_values: false` for quantities,
+/// whose equality is approximate ([`crate::filter::equality_band`]). Empty without numbers.
 #[must_use]
-pub fn nice_bounds(min: f64, max: f64, max_buckets: usize) -> Vec<f64> {
-    /// More powers of ten than a number has digits.
-    const TRIES: i32 = 25;
-    if !(min.is_finite() && max.is_finite()) || min > max || max_buckets == 0 {
+pub fn number_buckets(
+    numbers: &Numbers,
+    shown: impl Fn(f64) -> f64,
+    single_values: bool,
+    max_buckets: usize,
+) -> Vec<NumberBucket> {
+    let (Some(min), Some(max)) = (numbers.min(), numbers.max()) else {
         return Vec::new();
+    };
+    let distinct = numbers.distinct();
+    if single_values && distinct <= MAX_SINGLE_VALUES {
+        let values = numbers.values().into_iter();
+        return values.map(|(n, _)| Bucket::single(shown(n))).collect();
     }
-    let exponent = ((max - min) / as_number(max_buckets)).log10().floor();
-    if !exponent.is_finite() {
-        return vec![min, max];
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "between -330 and 310")]
-    let exponent = exponent as i32;
-    let steps = (exponent..exponent + TRIES)
-        .flat_map(|exponent| [10.0, 20.0, 25.0, 50.0].map(|tenths| RoundStep { tenths, exponent }));
-    let mut bounds = steps.filter_map(|step| step.bounds(min, max, max_buckets));
-    bounds.next().unwrap_or_else(|| vec![min, max])
+    let standard =
+        distinct <= MAX_STANDARD_VALUES && numbers.pairs().len() >= distinct * MIN_REPEATED;
+    let windows = numbers.windows(max_buckets).into_iter();
+    let windows = windows.map(|window| Window {
+        low: shown(window.low),
+        even: shown(window.even),
+        high: shown(window.high),
+    });
+    let (min, max) = (shown(min), shown(max));
+    let below = |end: f64| numbers.below(|n| shown(n) < end).map(&shown);
+    let ends = Ends::choose(windows, (min, max), below, |window| {
+        if standard && window.even > window.low {
+            return Some(window.even);
+        }
+        let round = (!standard && !window.is_single()).then(|| window.roundest());
+        Some(round.flatten().unwrap_or(window.high))
+    });
+    ends.buckets(max)
 }
 
 /// `tenths / 10 * 10^exponent`.
@@ -33,6 +203,29 @@ pub fn nice_bounds(min: f64, max: f64, max_buckets: usize) -> Vec<f64> {
 struct RoundStep {
     tenths: f64,
     exponent: i32,
+}
+
+impl Round for f64 {
+    /// 5, 2.5, 2 and 1 times powers of ten, down to the precision of numbers of this size.
+    fn steps(low: Self, high: Self) -> impl Iterator<Item = impl Step<Self>> {
+        /// More powers of ten than a number has digits.
+        const POWERS: i32 = 25;
+        let exponent = low.abs().max(high.abs()).log10().floor();
+        #[expect(clippy::cast_possible_truncation, reason = "between -330 and 310")]
+        let highest = if exponent.is_finite() {
+            exponent as i32
+        } else {
+            0
+        };
+        let exponents = (highest - POWERS..=highest).rev();
+        let steps =
+            |exponent| [50.0, 25.0, 20.0, 10.0].map(|tenths| RoundStep { tenths, exponent });
+        exponents.flat_map(steps)
+    }
+
+    fn quarter_below(min: Self, end: Self) -> Self {
+        min - (end - min) / 4.0
+    }
 }
 
 impl RoundStep {
@@ -47,118 +240,97 @@ impl RoundStep {
             steps * self.tenths * scale
         }
     }
+}
 
-    /// The multiples of this step that cover the range; `None` if they are too many, or if
-    /// floating-point numbers of this size are further apart than the step.
-    fn bounds(self, min: f64, max: f64, max_buckets: usize) -> Option<Vec<f64>> {
+impl Step<f64> for RoundStep {
+    fn at_or_below(self, n: f64) -> Option<f64> {
         // 2^46: this many steps of fifty are still exact.
         const EXACT: f64 = 70_368_744_177_664.0;
-        let one = self.times(1.0);
-        let mut first = (min / one).floor();
-        let mut last = (max / one).ceil();
-        if !(first.abs() < EXACT && last.abs() < EXACT) {
+        let mut steps = (n / self.times(1.0)).floor();
+        if steps.abs() >= EXACT || !steps.is_finite() {
             return None;
         }
-        // The divisions round: correct the ends by one step where necessary.
-        first += f64::from(self.times(first + 1.0) <= min);
-        first -= f64::from(self.times(first) > min);
-        last -= f64::from(self.times(last - 1.0) >= max);
-        last += f64::from(self.times(last) < max || last <= first);
-        let finite = self.times(first).is_finite() && self.times(last).is_finite();
-        if !finite || last - first > as_number(max_buckets) {
-            return None;
+        // The division rounds: correct the result by one step where necessary.
+        steps += f64::from(self.times(steps + 1.0) <= n);
+        steps -= f64::from(self.times(steps) > n);
+        // Zero has no sign.
+        Some(self.times(steps) + 0.0).filter(|multiple| multiple.is_finite())
+    }
+}
+
+/// The ranges for prices in minor units. Empty without prices.
+#[must_use]
+pub fn price_buckets(prices: &Numbers<i64>, max_buckets: usize) -> Vec<Bucket<i64>> {
+    let (Some(min), Some(max)) = (prices.min(), prices.max()) else {
+        return Vec::new();
+    };
+    let windows = prices.windows(max_buckets);
+    let below = |end| prices.below(|n| n < end);
+    let ends = Ends::choose(windows, (min, max), below, |window| {
+        if window.is_single() {
+            return Some(window.high);
         }
-        let steps = std::iter::successors(Some(first), |step| Some(step + 1.0));
-        let bounds = steps
-            .take_while(|step| *step <= last)
-            .map(|step| self.times(step));
-        Some(bounds.collect())
+        window.roundest()
+    });
+    ends.buckets(max)
+}
+
+/// A number of minor units.
+#[derive(Clone, Copy)]
+struct MinorUnits(i64);
+
+impl Round for i64 {
+    /// 5, 2.5, 2 and 1 times powers of ten, down to one minor unit.
+    fn steps(_: Self, _: Self) -> impl Iterator<Item = impl Step<Self>> {
+        let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
+        let powers: Vec<i64> = powers
+            .filter(|power| power.checked_mul(5).is_some())
+            .collect();
+        let steps = |power: i64| [5 * power, 5 * power / 2, 2 * power, power];
+        powers.into_iter().rev().flat_map(steps).map(MinorUnits)
+    }
+
+    fn quarter_below(min: Self, end: Self) -> Self {
+        min.saturating_sub(end.saturating_sub(min) / 4)
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful")]
-const fn as_number(n: usize) -> f64 {
-    n as f64
-}
-
-/// The ranges for numbers, in their unit. `values` are all distinct numbers in ascending order if
-/// they are known to be few: up to [`MAX_SINGLE_VALUES`] are each shown as a range of one value.
-/// Pass none for quantities, whose equality is approximate ([`crate::filter::equality_band`]).
-#[must_use]
-pub fn number_buckets(min: f64, max: f64, values: &[f64], max_buckets: usize) -> Vec<NumberBucket> {
-    if (1..=MAX_SINGLE_VALUES).contains(&values.len()) {
-        return values.iter().map(|value| Bucket::single(*value)).collect();
+impl Step<i64> for MinorUnits {
+    fn at_or_below(self, n: i64) -> Option<i64> {
+        n.div_euclid(self.0).checked_mul(self.0)
     }
-    Bucket::between(&nice_bounds(min, max, max_buckets))
 }
 
-/// Round boundaries for prices in minor units, as [`nice_bounds`], at least one minor unit apart.
+/// The ranges for dates, whose numbers are milliseconds: they end at starts of days, weeks (Mondays),
+/// months, quarters, years, or round numbers of years, in UTC. Empty without dates.
 #[must_use]
-pub fn price_bounds(min: i64, max: i64, max_buckets: usize) -> Vec<i64> {
-    let Some(max_buckets) = i128::try_from(max_buckets)
-        .ok()
-        .filter(|max_buckets| *max_buckets > 0 && min <= max)
-    else {
+pub fn date_buckets(dates: &Numbers, max_buckets: usize) -> Vec<Bucket<Timestamp>> {
+    let (Some(min), Some(max)) = (dates.min(), dates.max()) else {
         return Vec::new();
     };
-    if min == max {
-        return vec![min, max];
+    let (min, max) = (timestamp(min), timestamp(max));
+    let windows = dates.windows(max_buckets).into_iter();
+    let windows = windows.map(|window| Window {
+        low: timestamp(window.low),
+        even: timestamp(window.even),
+        high: timestamp(window.high),
+    });
+    let below = |end| dates.below(|n| timestamp(n) < end).map(timestamp);
+    let ends = Ends::choose(windows, (min, max), below, |window| {
+        if window.is_single() {
+            return Some(Calendar::DAY.floor(window.high));
+        }
+        window.roundest()
+    });
+    if ends.between.is_empty() {
+        return Bucket::between(&[Calendar::DAY.floor(min), Calendar::DAY.after(max)]);
     }
-    let ends = vec![min, max];
-    let (min, max) = (i128::from(min), i128::from(max));
-    // Prices are below 10^20 minor units.
-    let powers = std::iter::successors(Some(1_i128), |power| Some(power * 10)).take(21);
-    let mut steps = powers.flat_map(|power| [power, 2 * power, 5 * power / 2, 5 * power]);
-    let count = |step: i128| covering(min, max, step).1 - covering(min, max, step).0;
-    let Some(step) = steps.find(|step| count(*step) <= max_buckets) else {
-        return ends;
-    };
-    let (first, last) = covering(min, max, step);
-    let (lowest, highest) = (i128::from(i64::MIN), i128::from(i64::MAX));
-    let bounds = (first..=last).map(|n| (n * step).clamp(lowest, highest));
-    bounds
-        .filter_map(|bound| i64::try_from(bound).ok())
-        .collect()
+    ends.buckets(max)
 }
 
-/// The multiples of a step at or below `min` and at or above `max`.
-fn covering(min: i128, max: i128, step: i128) -> (i128, i128) {
-    (min.div_euclid(step), -(-max).div_euclid(step))
-}
-
-/// The ranges for prices in minor units.
-#[must_use]
-pub fn price_buckets(min: i64, max: i64, max_buckets: usize) -> Vec<Bucket<i64>> {
-    Bucket::between(&price_bounds(min, max, max_buckets))
-}
-
-/// Boundaries for dates from at or before `min` to after `max`, for at most `max_buckets` ranges:
-/// starts of days, weeks (Mondays), months, quarters, years, or round numbers of years, in UTC.
-#[must_use]
-pub fn date_bounds(min: Timestamp, max: Timestamp, max_buckets: usize) -> Vec<Timestamp> {
-    if min > max || max_buckets == 0 {
-        return Vec::new();
-    }
-    let by_days = [1, 7].into_iter().map(Calendar::Days);
-    let years = [1, 2, 5]
-        .into_iter()
-        .flat_map(|n| [1, 10, 100, 1000, 10_000].map(|p| n * p));
-    let mut years: Vec<i32> = years.collect();
-    years.sort_unstable();
-    let by_months = [1, 3].into_iter().chain(years.into_iter().map(|n| n * 12));
-    let mut steps = by_days.chain(by_months.map(Calendar::Months));
-    let enough = |step: &Calendar| {
-        usize::try_from(step.number(max) - step.number(min)).is_ok_and(|n| n < max_buckets)
-    };
-    let step = steps.find(enough).unwrap_or(Calendar::Months(600_000));
-    let numbers = step.number(min)..=step.number(max) + 1;
-    numbers.map(|number| step.start(number)).collect()
-}
-
-/// The ranges for dates.
-#[must_use]
-pub fn date_buckets(min: Timestamp, max: Timestamp, max_buckets: usize) -> Vec<Bucket<Timestamp>> {
-    Bucket::between(&date_bounds(min, max, max_buckets))
+#[expect(clippy::cast_possible_truncation, reason = "milliseconds are whole")]
+fn timestamp(millis: f64) -> Timestamp {
+    Timestamp::from_millis(millis as i64)
 }
 
 /// Calendar periods, numbered consecutively.
@@ -171,6 +343,7 @@ enum Calendar {
 }
 
 impl Calendar {
+    const DAY: Self = Self::Days(1);
     /// The Monday before 1970-01-01 was three days earlier.
     const MONDAY: i64 = 3;
 
@@ -190,6 +363,38 @@ impl Calendar {
             }
         }
     }
+
+    /// The start of the period of an instant.
+    fn floor(self, at: Timestamp) -> Timestamp {
+        self.start(self.number(at))
+    }
+
+    /// The start of the next period.
+    fn after(self, at: Timestamp) -> Timestamp {
+        self.start(self.number(at) + 1)
+    }
+}
+
+impl Round for Timestamp {
+    /// Calendar periods.
+    fn steps(_: Self, _: Self) -> impl Iterator<Item = impl Step<Self>> {
+        let years = [
+            10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 10, 5, 2, 1,
+        ];
+        let months = years.map(|years| years * 12).into_iter().chain([3, 1]);
+        let months = months.map(Calendar::Months);
+        months.chain([Calendar::Days(7), Calendar::DAY])
+    }
+
+    fn quarter_below(min: Self, end: Self) -> Self {
+        min.plus_millis((min.as_millis() - end.as_millis()) / 4)
+    }
+}
+
+impl Step<Timestamp> for Calendar {
+    fn at_or_below(self, at: Timestamp) -> Option<Timestamp> {
+        Some(self.floor(at))
+    }
 }
 
 #[cfg(test)]
@@ -197,191 +402,210 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::filter::Range;
+
+    fn numbers(all: impl IntoIterator<Item = f64>) -> Numbers {
+        let mut numbers = Numbers::default();
+        for (product, n) in (1..).zip(all) {
+            numbers.add(n, None, product);
+        }
+        numbers
+    }
+
+    fn prices(all: impl IntoIterator<Item = i64>) -> Numbers<i64> {
+        let mut prices = Numbers::default();
+        for (product, n) in (1..).zip(all) {
+            prices.add(n, None, product);
+        }
+        prices
+    }
+
+    /// The lower ends and the counts of the ranges.
+    fn shown(numbers: &Numbers, max_buckets: usize) -> Vec<(f64, u64)> {
+        let buckets = number_buckets(numbers, |n| n, true, max_buckets).into_iter();
+        let counted = buckets.map(|bucket| bucket.counted(|b| numbers.count(&b.range())));
+        counted.map(|c| (c.bucket.low.unwrap(), c.count)).collect()
+    }
 
     #[test]
-    fn boundaries_are_round() {
-        assert_eq!(nice_bounds(0.31, 0.69, 4), [0.3, 0.4, 0.5, 0.6, 0.7]);
-        assert_eq!(
-            nice_bounds(13.3, 17.3, 10),
-            [13.0, 13.5, 14.0, 14.5, 15.0, 15.5, 16.0, 16.5, 17.0, 17.5]
+    fn ends_are_round_and_divide_evenly() {
+        let thousand = numbers((0..1000).map(|n| f64::from(n) / 7.0));
+        let expected = [
+            (0.0, 105),
+            (15.0, 105),
+            (30.0, 70),
+            (40.0, 140),
+            (60.0, 105),
+            (75.0, 70),
+            (85.0, 105),
+            (100.0, 105),
+            (115.0, 105),
+            (130.0, 90),
+        ];
+        assert_eq!(shown(&thousand, 10), expected);
+    }
+
+    #[test]
+    fn one_outlier_does_not_decide_the_ranges() {
+        let skewed = numbers((0..1000).map(|n| f64::from(n % 100)).chain([25_000.0]));
+        let buckets = shown(&skewed, 10);
+        assert_eq!(buckets.len(), 10, "{buckets:?}");
+        assert!(
+            buckets.iter().all(|(_, count)| (70..=140).contains(count)),
+            "{buckets:?}"
         );
-        assert_eq!(nice_bounds(0.0, 1000.0, 10).len(), 11);
-        assert_eq!(
-            nice_bounds(-18.0, 25.0, 5),
-            [-20.0, -10.0, 0.0, 10.0, 20.0, 30.0]
-        );
-        assert_eq!(
-            nice_bounds(100.0, 1000.0, 4),
-            [0.0, 250.0, 500.0, 750.0, 1000.0]
-        );
-        assert_eq!(nice_bounds(3.0, 3.0, 10), [3.0, 3.0]);
-        assert_eq!(nice_bounds(1.0, 3.0, 1), [0.0, 5.0]);
-        assert_eq!(
-            nice_bounds(-1.0, 1.0, 1),
-            [-1.0, 1.0],
-            "no round step has zero inside"
-        );
-        for (min, max, max_buckets) in [
-            (2.0, 1.0, 5),
-            (f64::NAN, 1.0, 5),
-            (0.0, f64::INFINITY, 5),
-            (0.0, 1.0, 0),
-        ] {
-            assert!(nice_bounds(min, max, max_buckets).is_empty());
-        }
+        let last = number_buckets(&skewed, |n| n, true, 10).pop().unwrap();
+        assert_eq!(last.high, None);
+    }
+
+    #[test]
+    fn values_that_many_products_have_begin_ranges() {
+        let memory = [4.0, 8.0, 8.0, 16.0, 16.0, 16.0, 32.0, 64.0, 96.0, 128.0];
+        let modules = numbers((0..20).flat_map(|_| memory));
+        let expected = [
+            (4.0, 20),
+            (8.0, 40),
+            (16.0, 60),
+            (32.0, 20),
+            (64.0, 20),
+            (96.0, 20),
+            (128.0, 20),
+        ];
+        assert_eq!(shown(&modules, 10), expected);
+        let mostly_zero = numbers((0..100).map(|n| if n < 90 { 0.0 } else { f64::from(n) + 0.5 }));
+        assert_eq!(shown(&mostly_zero, 10), [(0.0, 90), (90.5, 10)]);
     }
 
     #[test]
     fn a_few_plain_numbers_are_ranges_of_one_value() {
-        let ports = number_buckets(1.0, 4.0, &[1.0, 2.0, 4.0], 10);
-        assert_eq!(ports, [1.0, 2.0, 4.0].map(Bucket::single));
-        assert!(ports[1].range().contains(2.0) && !ports[1].range().contains(1.0));
-        let many = number_buckets(1.0, 7.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 10);
-        assert_eq!(many.len(), 6);
-        assert!(many[5].high_included && !many[4].high_included);
+        let ports = numbers([1.0, 2.0, 4.0, 4.0]);
+        let buckets = number_buckets(&ports, |n| n, true, 10);
+        assert_eq!(buckets, [1.0, 2.0, 4.0].map(Bucket::single));
+        assert!(buckets[1].range().contains(2.0) && !buckets[1].range().contains(1.0));
+        let same = numbers([3.0, 3.0]);
+        assert_eq!(
+            number_buckets(&same, |n| n, false, 10),
+            [Bucket::single(3.0)]
+        );
+        assert!(number_buckets(&numbers([]), |n| n, true, 10).is_empty());
     }
 
     #[test]
-    fn prices_are_whole() {
-        assert_eq!(price_bounds(3, 5, 10), [3, 4, 5]);
-        assert_eq!(
-            price_bounds(1_999, 24_900, 10),
-            [
-                0, 2_500, 5_000, 7_500, 10_000, 12_500, 15_000, 17_500, 20_000, 22_500, 25_000
-            ]
-        );
-        assert_eq!(price_bounds(700, 700, 10), [700, 700]);
-        assert_eq!(price_bounds(2, 1, 10), [0; 0]);
-        assert_eq!(
-            price_bounds(-5, 5, 1),
-            [-5, 5],
-            "no round step has zero inside"
-        );
-        assert_eq!(price_bounds(i64::MIN, i64::MAX, 10).len(), 11);
-        let buckets = price_buckets(1, 4, 2);
-        let bounds: Vec<_> = buckets
+    fn prices_end_at_round_amounts() {
+        let prices = prices((0..500).map(|n| 1_999 + n * 37));
+        let ends: Vec<_> = price_buckets(&prices, 5)
             .iter()
             .map(|b| (b.bounds().gte, b.bounds().lte))
             .collect();
-        assert_eq!(bounds, [(Some(0), Some(1)), (Some(2), Some(4))]);
+        assert_eq!(
+            ends,
+            [
+                (Some(1_500), Some(4_999)),
+                (Some(5_000), Some(9_999)),
+                (Some(10_000), Some(12_499)),
+                (Some(12_500), Some(17_499)),
+                (Some(17_500), None),
+            ]
+        );
     }
 
-    fn dates(min: &str, max: &str) -> Vec<String> {
-        let day = |text| Timestamp::parse_day(text).unwrap();
-        let bounds = date_bounds(day(min), day(max), 10);
-        bounds
-            .iter()
-            .map(|at| at.to_string()[..10].to_owned())
+    fn days(days: impl IntoIterator<Item = &'static str>) -> Numbers {
+        #[expect(clippy::cast_precision_loss, reason = "dates stay far below 2^53")]
+        let millis = |day| Timestamp::parse_day(day).unwrap().as_millis() as f64;
+        numbers(days.into_iter().map(millis))
+    }
+
+    fn starts(dates: &Numbers) -> Vec<String> {
+        let buckets = date_buckets(dates, 4).into_iter();
+        buckets
+            .map(|b| b.low.unwrap().to_string()[..10].to_owned())
             .collect()
     }
 
     #[test]
-    fn dates_follow_the_calendar() {
+    fn dates_end_with_calendar_periods() {
+        let released = days([
+            "1995-05-05",
+            "2019-03-01",
+            "2020-07-20",
+            "2021-01-09",
+            "2022-02-02",
+            "2022-08-30",
+            "2023-06-15",
+            "2024-11-30",
+            "2025-04-01",
+            "2026-01-01",
+        ]);
         assert_eq!(
-            dates("2024-02-28", "2024-03-01"),
-            ["2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"]
+            starts(&released),
+            ["1990-01-01", "2020-01-01", "2022-07-01", "2025-01-01"]
         );
-        let weeks = dates("2026-06-03", "2026-06-30");
-        assert_eq!((weeks[0].as_str(), weeks.len()), ("2026-06-01", 6));
-        assert_eq!(dates("2025-01-10", "2025-10-31").len(), 11);
-        assert_eq!(
-            dates("2024-11-30", "2025-10-01"),
-            [
-                "2024-10-01",
-                "2025-01-01",
-                "2025-04-01",
-                "2025-07-01",
-                "2025-10-01",
-                "2026-01-01"
-            ]
-        );
-        assert_eq!(
-            dates("1995-05-05", "2026-01-01"),
-            [
-                "1995-01-01",
-                "2000-01-01",
-                "2005-01-01",
-                "2010-01-01",
-                "2015-01-01",
-                "2020-01-01",
-                "2025-01-01",
-                "2030-01-01"
-            ]
-        );
-        assert_eq!(
-            dates("2025-01-01", "2025-01-01"),
-            ["2025-01-01", "2025-01-02"]
-        );
-        assert_eq!(dates("2025-01-02", "2025-01-01"), [""; 0]);
+        let one_day = days(["2025-01-01", "2025-01-01"]);
+        let day = |text| Timestamp::parse_day(text).ok();
+        let expected = Bucket {
+            low: day("2025-01-01"),
+            high: day("2025-01-02"),
+            high_included: true,
+        };
+        assert_eq!(date_buckets(&one_day, 10), [expected]);
     }
 
-    /// The number of ranges that contain a value.
-    fn count_containing(value: f64, buckets: &[NumberBucket]) -> usize {
-        buckets
-            .iter()
-            .filter(|bucket| bucket.range().contains(value))
-            .count()
+    /// How often each number is in a range.
+    fn containing(n: f64, ranges: &[Range]) -> usize {
+        ranges.iter().filter(|range| range.contains(n)).count()
     }
 
     proptest! {
         #[test]
         fn every_number_is_in_one_range(
-            a in -1e6_f64..1e6,
-            spread in 0.0_f64..1.0,
-            exponent in -12_i32..12,
-            at in 0.0_f64..=1.0,
+            all in proptest::collection::vec((-1e6_f64..1e6, -12_i32..12), 1..60),
+            copies in 1_usize..8,
             max_buckets in 1_usize..=10,
         ) {
-            let (min, max) = (a, a + spread * 10_f64.powi(exponent));
-            let buckets = number_buckets(min, max, &[], max_buckets);
+            let all: Vec<f64> = all.into_iter().map(|(n, exponent)| n * 10_f64.powi(exponent)).collect();
+            let numbers = numbers(all.iter().copied().cycle().take(all.len() * copies));
+            let buckets = number_buckets(&numbers, |n| n, false, max_buckets);
             prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
-            for value in [min, max, (min + (max - min) * at).clamp(min, max)] {
-                prop_assert_eq!(count_containing(value, &buckets), 1, "{} in {:?}", value, buckets);
+            let ranges: Vec<Range> = buckets.iter().map(Bucket::<f64>::range).collect();
+            for n in &all {
+                prop_assert_eq!(containing(*n, &ranges), 1, "{} in {:?}", n, buckets);
             }
-            for bucket in &buckets {
-                prop_assert_eq!(count_containing(bucket.low.unwrap(), &buckets), 1);
-            }
-        }
-
-        #[test]
-        fn numbers_of_any_size_have_boundaries(min in any::<f64>(), max in any::<f64>()) {
-            let bounds = nice_bounds(min, max, 10);
-            if min <= max && min.is_finite() && max.is_finite() {
-                prop_assert!((2..=11).contains(&bounds.len()), "{:?}", bounds);
-                prop_assert!(bounds[0] <= min && bounds[bounds.len() - 1] >= max);
-                prop_assert!(bounds.iter().all(|bound| bound.is_finite()));
+            for range in &ranges {
+                prop_assert!(numbers.count(range) > 0, "{:?} is empty", range);
             }
         }
 
         #[test]
-        fn every_price_is_in_one_range(min in 0..9_000_000_i64, spread in 0..9_000_000_i64, at in 0.0..=1.0_f64, max_buckets in 1_usize..=10) {
-            let max = min + spread;
-            let buckets = price_buckets(min, max, max_buckets);
+        fn every_price_is_in_one_range(
+            all in proptest::collection::vec(prop_oneof![0..9_000_000_i64, any::<i64>(), 0..20_i64], 1..60),
+            max_buckets in 1_usize..=10,
+        ) {
+            let prices = prices(all.iter().copied());
+            let buckets = price_buckets(&prices, max_buckets);
             prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "millions")]
-            let inner = min + (spread as f64 * at) as i64;
-            for price in [min, inner, max] {
-                let bounds = buckets.iter().map(Bucket::bounds);
-                let containing = bounds.filter(|b| b.gte.unwrap() <= price && price <= b.lte.unwrap());
-                prop_assert_eq!(containing.count(), 1, "{} in {:?}", price, buckets);
+            let bounds: Vec<_> = buckets.iter().map(Bucket::bounds).collect();
+            for price in &all {
+                let inside = bounds.iter().filter(|b| b.gte.unwrap() <= *price && b.lte.is_none_or(|lte| *price <= lte));
+                prop_assert_eq!(inside.count(), 1, "{} in {:?}", price, buckets);
             }
+            prop_assert!(bounds.iter().all(|bounds| prices.count(*bounds) > 0));
         }
 
         #[test]
-        fn every_date_is_in_one_range(a in any::<i64>(), b in any::<i64>(), near in 0..400 * DAY, close in any::<bool>(), max_buckets in 1_usize..=10) {
-            let first = Timestamp::from_millis(a % (400_000_000 * 1_000_000));
-            let second = if close { first.plus_millis(near) } else { Timestamp::from_millis(b % (400_000_000 * 1_000_000)) };
-            let (min, max) = (first.min(second), first.max(second));
-            let buckets = date_buckets(min, max, max_buckets);
-            if max_buckets > 1 {
-                prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets, "{:?}", buckets);
+        fn every_date_is_in_one_range(
+            all in proptest::collection::vec(prop_oneof![-400_000_000..400_000_000_i64, 0..400_i64], 1..60),
+            max_buckets in 1_usize..=10,
+        ) {
+            #[expect(clippy::cast_precision_loss, reason = "dates stay far below 2^53")]
+            let millis: Vec<f64> = all.iter().map(|day| (day % 2_900_000 * DAY + 1) as f64).collect();
+            let dates = numbers(millis.iter().copied());
+            let buckets = date_buckets(&dates, max_buckets);
+            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
+            let ranges: Vec<Range> = buckets.iter().map(Bucket::<Timestamp>::range).collect();
+            for n in &millis {
+                prop_assert_eq!(containing(*n, &ranges), 1, "{} in {:?}", n, buckets);
             }
-            for at in [min, max] {
-                let containing = buckets.iter().filter(|bucket| {
-                    bucket.low.unwrap() <= at && (at < bucket.high.unwrap() || (bucket.high_included && Some(at) == bucket.high))
-                });
-                prop_assert_eq!(containing.count(), 1, "{} in {:?}", at, buckets);
-            }
+            prop_assert!(ranges.iter().all(|range| dates.count(range) > 0));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::texts::ProductCounter;
+use crate::clock::Timestamp;
 use crate::filter::{Bounds, Range};
 
 /// The numbers that products have: `f64` for canonical numbers of specs, `i64` for prices in minor
@@ -37,6 +38,12 @@ impl Ordered for f64 {
 }
 
 impl Ordered for i64 {
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.cmp(other)
+    }
+}
+
+impl Ordered for Timestamp {
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
         self.cmp(other)
     }
@@ -80,6 +87,17 @@ impl<N: Ordered> Numbers<N> {
     #[must_use]
     pub fn distinct(&self) -> usize {
         self.sorted().distinct
+    }
+
+    /// Returns true if no product has two numbers, so that the counts of ranges can be added.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        self.sorted().single
+    }
+
+    /// Each number of each product once, in ascending order, with the number of the product.
+    pub(super) fn pairs(&self) -> &[(N, u64)] {
+        &self.sorted().pairs
     }
 
     /// Every distinct number with the number of products that have it, lowest first.
