@@ -1,8 +1,7 @@
 // @ts-check
 // "How this page was asked": the operations, what they cost, and a way to try them.
 import { h } from "../vendor/preact/preact.js";
-import * as operations from "../operations.js";
-import { asked, first } from "./graphql.js";
+import { asked, first, textOf } from "./graphql.js";
 import { count, plural } from "./format.js";
 
 export function HowAsked() {
@@ -20,7 +19,7 @@ export function HowAsked() {
 /** @param {{ one: import("./graphql.js").Asked }} props */
 function Operation({ one }) {
   const { cost, work } = one.answer?.extensions ?? {};
-  const text = /** @type {Record<string, string>} */ (operations)[one.operation] ?? "";
+  const text = textOf(one.operation);
   const variables = JSON.stringify(one.variables, null, 2);
   const facts = [
     `${one.millis} ms${one.first ? " in the service, sent with the page" : ""}`,

@@ -1,10 +1,26 @@
 // @ts-check
 // Asks the public API, as any other client does.
 import { signal } from "../vendor/preact/signals.js";
-import * as operations from "../operations.js";
 import { person } from "./session.js";
 
 /** @typedef {{ operation: string, variables: any, answer: any, millis: number, first?: boolean }} Asked */
+
+/** How many operations a page shows of those it has sent. */
+const MOST_SHOWN = 40;
+
+/** The operations that the scripts of this page send, by name.
+ * @type {Record<string, string>} */
+const known = {};
+
+/** Adds operations to those that can be asked for by name.
+ * @param {Record<string, string>} operations */
+export function knowOperations(operations) {
+  Object.assign(known, operations);
+}
+
+/** The text of an operation.
+ * @param {string} operation */
+export const textOf = (operation) => known[operation] ?? "";
 
 /** What went wrong, with the code that clients decide by. */
 export class ApiError extends Error {
@@ -18,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @type {{ asked: Asked[], graphiql: boolean, actAs: boolean }} */
+/** @type {{ asked: Asked[], graphiql: boolean, actAs: boolean, storefront?: boolean }} */
 export const first = JSON.parse(document.getElementById("first")?.textContent ?? "{}");
 
 /** What this page has asked so far. */
@@ -51,7 +67,7 @@ function fromPage(operation, variables) {
 
 /** The answer that came with the page, at once; undefined if there is none. It is that of a stranger:
  * others are shown it until they have their own.
- * @param {keyof typeof operations} operation
+ * @param {string} operation
  * @param {any} variables
  * @returns {{ data: any, own: boolean } | undefined} */
 export function atOnce(operation, variables) {
@@ -61,17 +77,28 @@ export function atOnce(operation, variables) {
   return strangers?.answer?.data && { data: strangers.answer.data, own: false };
 }
 
-/** @param {keyof typeof operations} operation
+/** Asks, and takes what is there of an answer that lacks something.
+ * @param {string} operation
  * @param {any} variables
  * @param {{ signal?: AbortSignal, keepalive?: boolean }} [options]
  * @returns {Promise<any>} the data */
 export async function ask(operation, variables, options = {}) {
-  const known = fromPage(operation, variables);
-  if (known) return known.data;
+  const sent = fromPage(operation, variables);
+  if (sent) return sent.data;
+  return (await askWhole(operation, variables, options)).data;
+}
+
+/** Asks, and returns the answer with the errors of fields that are missing in it.
+ * @param {string} operation
+ * @param {any} variables
+ * @param {{ signal?: AbortSignal, keepalive?: boolean, anonymous?: boolean }} [options] anonymous: as
+ *   somebody without a token
+ * @returns {Promise<{ data: any, errors: any[] }>} */
+export async function askWhole(operation, variables, { anonymous = false, ...options } = {}) {
   const began = performance.now();
   /** @type {Record<string, string>} */
   const headers = { "content-type": "application/json", accept: "application/json" };
-  const token = person.value?.token;
+  const token = anonymous ? undefined : person.value?.token;
   if (token) {
     headers.authorization = `Bearer ${token}`;
     headers["x-vitrine-work"] = "1";
@@ -81,7 +108,7 @@ export async function ask(operation, variables, options = {}) {
     const response = await fetch("/graphql", {
       method: "POST",
       headers,
-      body: JSON.stringify({ query: operations[operation], variables }),
+      body: JSON.stringify({ query: textOf(operation), variables }),
       ...options,
     });
     answer = await response.json();
@@ -90,24 +117,29 @@ export async function ask(operation, variables, options = {}) {
     throw new ApiError("The shop cannot be reached. Are you online?", "OFFLINE", true);
   }
   const millis = Math.round((performance.now() - began) * 10) / 10;
-  asked.value = [...asked.value, { operation, variables, answer, millis }];
+  asked.value = [...asked.value.slice(1 - MOST_SHOWN), { operation, variables, answer, millis }];
   const wrong = answer.errors?.[0];
   if (wrong && !answer.data) {
     const { code = "INTERNAL", retryable = false } = wrong.extensions ?? {};
     throw new ApiError(wrong.message, code, retryable);
   }
-  return answer.data;
+  return { data: answer.data, errors: answer.errors ?? [] };
 }
 
 /** Runs a mutation. Returns its payload; an error of the field is thrown.
- * @param {keyof typeof operations} operation
+ * @param {string} operation
  * @param {any} input */
 export async function change(operation, input) {
-  const data = await ask(operation, { input });
+  const { data, errors } = await askWhole(operation, { input });
   const payload = data && Object.values(data)[0];
   if (!payload) {
-    const wrong = asked.value.at(-1)?.answer.errors?.[0];
+    const wrong = errors[0];
     throw new ApiError(wrong?.message ?? "Nothing was changed.", wrong?.extensions?.code ?? "INTERNAL", false);
   }
   return payload;
+}
+
+export function randomKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -107,7 +107,7 @@ export function unitsOf(query) {
 }
 
 /** @param {URLSearchParams} query */
-function sortOf(query) {
+export function sortOf(query) {
   const sort = query.get("sort") ?? "";
   const key = SORTS[sort.replace(/-desc$/, "")];
   if (!key) return null;

@@ -3,8 +3,8 @@
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { money } from "../shared/format.js";
-import { Trouble } from "./header.js";
-import { navigate, place, useAnswer, useRestoredPlace } from "./navigation.js";
+import { Trouble } from "../shared/dialog.js";
+import { navigate, place, useAnswer, useRestoredPlace } from "../shared/navigation.js";
 import { SpecText, UnitSwitch, grouped, unitsOfSystem } from "./specs.js";
 import { MOST_COMPARED, Rating, comparePath, fallBack, picture, productPath, setCompared } from "./tile.js";
 

@@ -2,9 +2,9 @@
 // The start page.
 import { h } from "../vendor/preact/preact.js";
 import { plural } from "../shared/format.js";
-import { useAnswer, useRestoredPlace } from "./navigation.js";
+import { useAnswer, useRestoredPlace } from "../shared/navigation.js";
+import { Trouble } from "../shared/dialog.js";
 import { Tile, categoryPath, drawing } from "./tile.js";
-import { Trouble } from "./header.js";
 
 export const homeTitle = "Vitrine – a shop where every product can be compared";
 

@@ -4,9 +4,9 @@ import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask } from "../shared/graphql.js";
 import { count, plural, total } from "../shared/format.js";
+import { Dialog, Trouble } from "../shared/dialog.js";
+import { announcement, navigate, place, remembered, useAnswer, useRestoredPlace } from "../shared/navigation.js";
 import { chosenKeys, edited, facetVariables, filterOf, isFilter, listPath, listVariables, searchOf } from "./address.js";
-import { Dialog, Trouble } from "./header.js";
-import { announcement, navigate, place, remembered, useAnswer, useRestoredPlace } from "./navigation.js";
 import { Panel, choices } from "./panel.js";
 import { Tile, categoryPath } from "./tile.js";
 

@@ -4,12 +4,18 @@
 import { h, render } from "../vendor/preact/preact.js";
 import "../vendor/preact/signals.js";
 import { useEffect } from "../vendor/preact/hooks.js";
+import * as operations from "../operations.js";
+import { Announcer, Trouble } from "../shared/dialog.js";
+import { knowOperations } from "../shared/graphql.js";
+import { drawPages, place } from "../shared/navigation.js";
 import { Compare } from "./compare.js";
-import { Announcer, Footer, Header, Trouble } from "./header.js";
+import { Footer, Header } from "./header.js";
 import { Home, homeTitle } from "./home.js";
 import { List } from "./list.js";
-import { place } from "./navigation.js";
 import { Product } from "./product.js";
+
+knowOperations(operations);
+drawPages(/^\/($|c\/|p\/|search$|compare$)/);
 
 /** @param {string} path */
 function pageOf(path) {

@@ -19,7 +19,8 @@ let units;
 /** @returns {Promise<Unit[]>} */
 const allUnits = () => (units ??= ask("Units", {}).then((data) => data.units));
 
-/** @typedef {{ category: string | null, query: URLSearchParams, go: (query: URLSearchParams) => void }} List */
+/** A list; `counted` are the variables of its facets, if they are not those of the storefront.
+ * @typedef {{ category: string | null, query: URLSearchParams, go: (query: URLSearchParams) => void, counted?: any }} List */
 
 /** @param {{ facets: any[], list: List, place: string }} props */
 export function Panel({ facets, list, place }) {
@@ -54,7 +55,8 @@ function Values({ facet, list, id }) {
   useEffect(() => setAll(null), [address]);
   const more = facet.distinctValues - facet.values.length;
   const showAll = async () => {
-    const variables = { ...facetVariables(list.category, list.query), keys: [facet.key], limit: MOST_VALUES };
+    const counted = list.counted ?? facetVariables(list.category, list.query);
+    const variables = { ...counted, keys: [facet.key], limit: MOST_VALUES };
     const data = await ask("Facets", variables);
     setAll(data.products.facets[0]?.values ?? []);
   };

@@ -2,13 +2,13 @@
 // The page of a product.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
-import { ask, change } from "../shared/graphql.js";
+import { ask, change, randomKey } from "../shared/graphql.js";
 import { count, money, plural } from "../shared/format.js";
+import { Trouble } from "../shared/dialog.js";
+import { navigate, place, useAnswer, useRestoredPlace } from "../shared/navigation.js";
 import { Gallery } from "./gallery.js";
-import { Trouble } from "./header.js";
 import { Shelf } from "./home.js";
 import { Trail } from "./list.js";
-import { navigate, place, useAnswer, useRestoredPlace } from "./navigation.js";
 import { Reviews } from "./reviews.js";
 import { SpecTable, UnitSwitch, unitsOfSystem } from "./specs.js";
 import { CompareButton, Price, Rating, productPath } from "./tile.js";
@@ -49,11 +49,6 @@ export function Product({ slug }) {
     h(Reviews, { key: product.id, product }),
     h(Related, { key: `related-${product.id}`, product }),
   );
-}
-
-export function randomKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** @param {{ product: any }} props */

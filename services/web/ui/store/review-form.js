@@ -2,9 +2,8 @@
 // Writing and editing one's review. What the API refuses stands at the field that it is about.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { change } from "../shared/graphql.js";
+import { change, randomKey } from "../shared/graphql.js";
 import { person } from "../shared/session.js";
-import { randomKey } from "./product.js";
 import { label } from "./reviews.js";
 
 const WORDS = ["", "Poor", "Below average", "All right", "Good", "Excellent"];

@@ -6,9 +6,9 @@ import { ask, change } from "../shared/graphql.js";
 import { average, count, day, percent, plural, total } from "../shared/format.js";
 import { followReviews } from "../shared/live.js";
 import { person } from "../shared/session.js";
+import { Dialog } from "../shared/dialog.js";
+import { announcement } from "../shared/navigation.js";
 import { Trend } from "./chart.js";
-import { Dialog } from "./header.js";
-import { announcement } from "./navigation.js";
 import { ReviewForm } from "./review-form.js";
 import { Stars, isReal } from "./tile.js";
 

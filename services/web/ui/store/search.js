@@ -4,7 +4,7 @@ import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask } from "../shared/graphql.js";
 import { money, plural } from "../shared/format.js";
-import { announcement, navigate, place } from "./navigation.js";
+import { announcement, navigate, place } from "../shared/navigation.js";
 import { fallBack, picture, productPath } from "./tile.js";
 
 const PAUSE = 120;

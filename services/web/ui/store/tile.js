@@ -3,7 +3,7 @@
 import { h } from "../vendor/preact/preact.js";
 import { signal } from "../vendor/preact/signals.js";
 import { average, count, halfStars, money } from "../shared/format.js";
-import { announcement } from "./navigation.js";
+import { announcement } from "../shared/navigation.js";
 
 const SPECS = 3;
 export const EAGER = 8;

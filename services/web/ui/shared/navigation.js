@@ -3,8 +3,8 @@
 // it had loaded.
 import { signal, batch } from "../vendor/preact/signals.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { ask, atOnce, forgetAsked } from "../shared/graphql.js";
-import { person } from "../shared/session.js";
+import { ask, atOnce, forgetAsked } from "./graphql.js";
+import { person } from "./session.js";
 
 /** @typedef {{ path: string, query: URLSearchParams, key: string }} Place */
 
@@ -42,10 +42,18 @@ const keepPlace = () => {
   remembered(place.value.key).scroll = scrollY;
 };
 
-/** Whether this shop has a page at an address.
- * @param {URL} url */
-const isPage = (url) =>
-  url.origin === location.origin && /^\/($|c\/|p\/|search$|compare$)/.test(url.pathname);
+/** The paths of the pages that the scripts of this page draw.
+ * @type {RegExp} */
+let drawn = /^$/;
+
+/** Says which pages these scripts draw; links to others leave the page.
+ * @param {RegExp} paths */
+export function drawPages(paths) {
+  drawn = paths;
+}
+
+/** @param {URL} url */
+const isPage = (url) => url.origin === location.origin && drawn.test(url.pathname);
 
 /** Goes to another page, or to the same page with another state.
  * @param {string} address
@@ -118,7 +126,7 @@ addEventListener("click", (event) => {
 
 /** Asks for what a page shows. What came with the page, or was loaded before, is there at once; while
  * something new is loaded, the last answer stays.
- * @param {keyof typeof import("../operations.js")} operation
+ * @param {string} operation
  * @param {any} variables
  * @returns {{ data: any, error: Error | null, loading: boolean }} */
 export function useAnswer(operation, variables) {
