@@ -110,6 +110,7 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("trusted_documents", "dev and serve", &["dev", "serve"]),
         ("public_introspection", "serve", &["serve"]),
         ("graphiql", "serve", &["serve"]),
+        ("console", "serve", &["serve"]),
         ("storefront", "serve", &["serve"]),
         ("storefront_origin", "serve", &["serve"]),
         ("monitor_listen", "serve and work", &["serve", "work"]),

@@ -35,6 +35,34 @@ macro_rules! files {
 
 /// Every file of `ui` and `vendor` that is served; a test compares.
 const FILES: &[(&str, &[u8])] = files![
+    "console/activity.js" => "../ui/console/activity.js",
+    "console/authors.js" => "../ui/console/authors.js",
+    "console/bulk.js" => "../ui/console/bulk.js",
+    "console/categories.js" => "../ui/console/categories.js",
+    "console/data.js" => "../ui/console/data.js",
+    "console/edit.js" => "../ui/console/edit.js",
+    "console/fairness.js" => "../ui/console/fairness.js",
+    "console/form.js" => "../ui/console/form.js",
+    "console/lists.js" => "../ui/console/lists.js",
+    "console/main.js" => "../ui/console/main.js",
+    "console/moderation.js" => "../ui/console/moderation.js",
+    "console/parts.js" => "../ui/console/parts.js",
+    "console/pickers.js" => "../ui/console/pickers.js",
+    "console/product-specs.js" => "../ui/console/product-specs.js",
+    "console/product.js" => "../ui/console/product.js",
+    "console/products.js" => "../ui/console/products.js",
+    "console/review.js" => "../ui/console/review.js",
+    "console/schema.js" => "../ui/console/schema.js",
+    "console/shell.js" => "../ui/console/shell.js",
+    "console/similar.js" => "../ui/console/similar.js",
+    "console/spec.js" => "../ui/console/spec.js",
+    "console/specs.js" => "../ui/console/specs.js",
+    "console/suppliers.js" => "../ui/console/suppliers.js",
+    "console/system.js" => "../ui/console/system.js",
+    "console/units.js" => "../ui/console/units.js",
+    "console/values.js" => "../ui/console/values.js",
+    "console/viewer.js" => "../ui/console/viewer.js",
+    "console/views.js" => "../ui/console/views.js",
     "graphiql/main.js" => "../ui/graphiql/main.js",
     "shared/account.js" => "../ui/shared/account.js",
     "shared/asked.js" => "../ui/shared/asked.js",
@@ -59,6 +87,7 @@ const FILES: &[(&str, &[u8])] = files![
     "store/search.js" => "../ui/store/search.js",
     "store/specs.js" => "../ui/store/specs.js",
     "store/tile.js" => "../ui/store/tile.js",
+    "style/console.css" => "../ui/style/console.css",
     "style/graphiql.css" => "../ui/style/graphiql.css",
     "style/store.css" => "../ui/style/store.css",
     "vendor/graphiql/graphiql.min.css" => "../vendor/graphiql/graphiql.min.css",
@@ -102,6 +131,52 @@ pub(crate) const STORE_MODULES: &[&str] = &[
     "store/tile.js",
 ];
 
+/// The scripts of the console, which its page asks for together.
+pub(crate) const CONSOLE_MODULES: &[&str] = &[
+    "console/operations.js",
+    "operations.js",
+    "vendor/preact/hooks.js",
+    "vendor/preact/preact.js",
+    "vendor/preact/signals-core.js",
+    "vendor/preact/signals.js",
+    "console/activity.js",
+    "console/authors.js",
+    "console/bulk.js",
+    "console/categories.js",
+    "console/data.js",
+    "console/edit.js",
+    "console/fairness.js",
+    "console/form.js",
+    "console/lists.js",
+    "console/moderation.js",
+    "console/parts.js",
+    "console/pickers.js",
+    "console/product-specs.js",
+    "console/product.js",
+    "console/products.js",
+    "console/review.js",
+    "console/schema.js",
+    "console/shell.js",
+    "console/similar.js",
+    "console/spec.js",
+    "console/specs.js",
+    "console/suppliers.js",
+    "console/system.js",
+    "console/units.js",
+    "console/values.js",
+    "console/viewer.js",
+    "console/views.js",
+    "shared/account.js",
+    "shared/asked.js",
+    "shared/dialog.js",
+    "shared/format.js",
+    "shared/graphql.js",
+    "shared/navigation.js",
+    "shared/session.js",
+    "store/address.js",
+    "store/panel.js",
+];
+
 /// Smaller answers are not compressed, in bytes.
 const MIN_COMPRESSED: usize = 1_024;
 
@@ -109,7 +184,11 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
     let files = FILES
         .iter()
         .map(|(path, content)| (*path, Bytes::from_static(content)));
-    let made = [("operations.js", Bytes::from(operations::module()))];
+    let made = [
+        ("operations.js", operations::operations()),
+        ("console/operations.js", operations::console_operations()),
+    ];
+    let made = made.map(|(path, all)| (path, Bytes::from(operations::module(all))));
     let mut hash = Sha256::new();
     let mut by_path = BTreeMap::new();
     for (path, content) in files.chain(made) {
@@ -259,14 +338,44 @@ mod tests {
     }
 
     #[test]
-    fn the_storefront_preloads_exactly_what_it_imports() {
-        let mut modules: BTreeSet<&str> = STORE_MODULES.iter().copied().collect();
-        modules.insert("store/main.js");
-        let scripts = ASSETS
-            .by_path
-            .keys()
-            .filter(|path| !path.contains("graphiql") && !path.starts_with("style/"));
-        assert_eq!(modules, scripts.copied().collect());
+    fn pages_preload_exactly_what_they_import() {
+        for (main, preloaded) in [
+            ("store/main.js", STORE_MODULES),
+            ("console/main.js", CONSOLE_MODULES),
+        ] {
+            let mut modules: BTreeSet<String> =
+                preloaded.iter().map(|path| (*path).to_owned()).collect();
+            modules.insert(main.to_owned());
+            assert_eq!(modules, reached(main), "{main}");
+        }
+    }
+
+    /// The module, and all that it imports directly or through others.
+    fn reached(main: &str) -> BTreeSet<String> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![main.to_owned()]);
+        while let Some(path) = next.pop() {
+            let content = &ASSETS.by_path[path.as_str()].content;
+            let text = std::str::from_utf8(content).unwrap();
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let imports = ["from \"", "from\"", "import \"", "import\""]
+                .iter()
+                .flat_map(|opening| text.split(opening).skip(1))
+                .filter_map(|rest| rest.split('"').next());
+            for import in imports {
+                let target = match import.strip_prefix("../") {
+                    Some(rest) if !path.starts_with("vendor/") => rest.to_owned(),
+                    _ => match import.strip_prefix("./") {
+                        Some(name) => format!("{folder}/{name}"),
+                        None => continue,
+                    },
+                };
+                if !found.contains(&target) {
+                    next.push(target);
+                }
+            }
+            found.insert(path);
+        }
+        found
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::asking::Asked;
-use crate::assets::{self, STORE_MODULES};
+use crate::assets::{self, CONSOLE_MODULES, STORE_MODULES};
 use crate::markup::Html;
 use crate::site::Site;
 
@@ -128,6 +128,41 @@ pub(crate) fn absolute(site: &Site, path: &str) -> String {
         Some(origin) => format!("{origin}{path}"),
         None => path.to_owned(),
     }
+}
+
+/// Writes the frame in which the scripts of the console draw its pages.
+pub(crate) fn console(site: &Site) -> String {
+    let mut html = Html::new();
+    html.raw(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <meta name=\"robots\" content=\"noindex, nofollow\"><title>Console – Vitrine</title>\
+         <link rel=\"icon\" type=\"image/svg+xml\" href=\"/favicon.ico\">",
+    );
+    for style in ["style/store.css", "style/console.css"] {
+        html.raw("<link rel=\"stylesheet\" href=\"");
+        html.text(&assets::address(style)).raw("\">");
+    }
+    for module in CONSOLE_MODULES {
+        html.raw("<link rel=\"modulepreload\" href=\"");
+        html.text(&assets::address(module)).raw("\">");
+    }
+    html.raw("<script type=\"module\" src=\"");
+    html.text(&assets::address("console/main.js"));
+    html.raw(
+        "\"></script></head><body class=\"console\"><div id=\"app\"><main>\
+         <noscript><p>The console needs JavaScript.</p></noscript></main></div>\
+         <script type=\"application/json\" id=\"first\">",
+    );
+    let first = json!({
+        "asked": [],
+        "graphiql": site.graphiql,
+        "actAs": !site.identities.is_empty(),
+        "storefront": site.storefront,
+    });
+    html.json(&first).raw("</script></body></html>\n");
+    html.finish()
 }
 
 /// Writes the page for trying out queries.

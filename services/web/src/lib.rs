@@ -1,4 +1,4 @@
-//! The storefront for browsers, and GraphiQL.
+//! The storefront and the console for browsers, and GraphiQL.
 //!
 //! The pages are a client of the public API: this crate names no other crate of the service. It is
 //! given the router of the API, sends it the same HTTP requests that anybody may send, and adds
@@ -13,6 +13,8 @@
 //! | `structured_data` | says in JSON-LD what a product page shows |
 //! | `assets` | serves scripts and style sheets under addresses that change with their content |
 //! | `pictures` | draws products that have no picture |
+//!
+//! The console is drawn by its scripts alone, because what it shows needs a token.
 //!
 //! All text of the catalogue goes through [`markup::Html`], which escapes it.
 
@@ -31,5 +33,5 @@ mod structured_data;
 mod tile;
 
 pub use identities::Identity;
-pub use operations::{Operation, operations};
+pub use operations::{Operation, console_operations, operations};
 pub use site::{Site, around};

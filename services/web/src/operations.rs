@@ -1,4 +1,5 @@
-//! The operations of the pages: the files of `ui/operations`, each with the fragments that it uses.
+//! The operations of the pages: the files of `ui/operations` for the storefront, and of
+//! `ui/console/operations` for the console, each with the fragments that it uses.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,16 +14,18 @@ pub struct Operation {
 }
 
 macro_rules! operations {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../ui/operations/", $name, ".graphql")))),*]
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../ui/", $folder, "/", $name, ".graphql")))),*]
     };
 }
 
 /// The fragments that operations share.
 const FRAGMENTS: &str = include_str!("../ui/operations/fragments.graphql");
+/// The fragments that only operations of the console share.
+const CONSOLE_FRAGMENTS: &str = include_str!("../ui/console/operations/fragments.graphql");
 
 /// Every file of `ui/operations` but the fragments; a test compares.
-const FILES: &[(&str, &str)] = operations![
+const FILES: &[(&str, &str)] = operations!["operations":
     "Compare",
     "Count",
     "DeleteReview",
@@ -45,21 +48,83 @@ const FILES: &[(&str, &str)] = operations![
     "VoteReview",
 ];
 
-static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
-    let shared = fragments(FRAGMENTS);
-    FILES
-        .iter()
-        .map(|(name, text)| Operation {
-            name,
-            text: complete(text, &shared),
-        })
-        .collect()
+/// Every file of `ui/console/operations` but the fragments; a test compares.
+const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
+    "Activity",
+    "AllUnits",
+    "ArchiveProduct",
+    "Audit",
+    "CategoryTree",
+    "CreateCategory",
+    "CreateProduct",
+    "CreateSupplier",
+    "DefineReviewDimensions",
+    "DefineSpecKey",
+    "DefineUnit",
+    "EditProduct",
+    "EraseAuthor",
+    "ExportAuthor",
+    "Fairness",
+    "FindProducts",
+    "Inputs",
+    "MatchingProducts",
+    "MergeSpecKeys",
+    "ModerateReview",
+    "OneCategory",
+    "OneReview",
+    "OneSpecKey",
+    "OneSupplier",
+    "ProductNames",
+    "ProductTable",
+    "PublicProduct",
+    "Queue",
+    "RemoveSpecs",
+    "RepairRatingStats",
+    "ReplyToReview",
+    "RestoreProduct",
+    "SetSpecs",
+    "SpecKeyNames",
+    "SpecKeys",
+    "SuggestedKeys",
+    "SupplierNames",
+    "Suppliers",
+    "Trending",
+    "UpdateCategory",
+    "UpdateProduct",
+    "UpdateSpecKey",
+    "UpdateSupplier",
+    "Viewer",
+    "Workers",
+];
+
+static OPERATIONS: LazyLock<Vec<Operation>> =
+    LazyLock::new(|| completed(FILES, &fragments(FRAGMENTS)));
+
+static CONSOLE_OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    let mut shared = fragments(FRAGMENTS);
+    shared.extend(fragments(CONSOLE_FRAGMENTS));
+    completed(CONSOLE_FILES, &shared)
 });
 
-/// Returns all operations of the pages, in the order of their names.
+/// Returns all operations of the storefront, in the order of their names.
 #[must_use]
 pub fn operations() -> &'static [Operation] {
     &OPERATIONS
+}
+
+/// Returns all operations that only the console sends, in the order of their names.
+#[must_use]
+pub fn console_operations() -> &'static [Operation] {
+    &CONSOLE_OPERATIONS
+}
+
+/// Adds to operations the fragments that they use.
+fn completed(files: &[(&'static str, &str)], shared: &BTreeMap<&str, &str>) -> Vec<Operation> {
+    let complete = |(name, text): &(&'static str, &str)| Operation {
+        name,
+        text: complete(text, shared),
+    };
+    files.iter().map(complete).collect()
 }
 
 /// Returns the text of an operation.
@@ -69,8 +134,8 @@ pub(crate) fn operation(name: &str) -> &'static str {
 }
 
 /// Returns a module that exports every operation under its name.
-pub(crate) fn module() -> String {
-    let exported = operations().iter().map(|Operation { name, text }| {
+pub(crate) fn module(operations: &[Operation]) -> String {
+    let exported = operations.iter().map(|Operation { name, text }| {
         let text = serde_json::Value::from(text.as_str());
         format!("export const {name} = {text};")
     });
@@ -127,17 +192,22 @@ mod tests {
 
     #[test]
     fn every_file_is_an_operation() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/operations");
-        let files: BTreeSet<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|file| file.unwrap().file_name().into_string().unwrap())
-            .collect();
-        let mut known: BTreeSet<String> = operations()
-            .iter()
-            .map(|operation| format!("{}.graphql", operation.name))
-            .collect();
-        known.insert("fragments.graphql".to_owned());
-        assert_eq!(files, known);
+        for (folder, operations) in [
+            ("ui/operations", operations()),
+            ("ui/console/operations", console_operations()),
+        ] {
+            let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
+            let files: BTreeSet<String> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|file| file.unwrap().file_name().into_string().unwrap())
+                .collect();
+            let mut known: BTreeSet<String> = operations
+                .iter()
+                .map(|operation| format!("{}.graphql", operation.name))
+                .collect();
+            known.insert("fragments.graphql".to_owned());
+            assert_eq!(files, known);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::identities::{self, Identity};
 use crate::pages::{self, Written};
 use crate::{assets, document, pictures};
 
-/// What browsers may do on a page of the storefront: load from this host only. Pictures of products
+/// What browsers may do on a page of the storefront or the console: load from this host only. Pictures of products
 /// may be on hosts of the shop.
 const STORE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                             img-src 'self' https:; connect-src 'self'; form-action 'self'; \
@@ -26,11 +26,30 @@ const GRAPHIQL_POLICY: &str = "default-src 'none'; script-src 'self'; \
                                style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                                connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The pages of the console. Its scripts draw them all in the same frame.
+const CONSOLE_PAGES: [&str; 13] = [
+    "/console",
+    "/console/moderation",
+    "/console/reviews/{id}",
+    "/console/fairness",
+    "/console/products",
+    "/console/products/{id}",
+    "/console/specs",
+    "/console/specs/{key}",
+    "/console/categories",
+    "/console/suppliers",
+    "/console/suppliers/{id}",
+    "/console/units",
+    "/console/operations",
+];
+
 /// Which pages there are.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     /// Whether there is a storefront.
     pub storefront: bool,
+    /// Whether there is a console for the people of the shop.
+    pub console: bool,
     /// Whether there is a page for trying out queries.
     pub graphiql: bool,
     /// The public origin of the shop, such as `https://shop.example`. With it, canonical addresses
@@ -48,7 +67,7 @@ pub(crate) struct Shared {
 
 /// Returns the routes of the API with those of the pages.
 pub fn around(api: Router, site: Site) -> Router {
-    if !site.storefront && !site.graphiql {
+    if !site.storefront && !site.console && !site.graphiql {
         return api;
     }
     let shared = Arc::new(Shared {
@@ -66,8 +85,15 @@ pub fn around(api: Router, site: Site) -> Router {
             .route("/search", get(list))
             .route("/p/{slug}", get(product))
             .route("/compare", get(compare))
-            .route("/pictures/{kind}/{category}", get(pictures::serve))
-            .route("/favicon.ico", get(pictures::icon));
+            .route("/pictures/{kind}/{category}", get(pictures::serve));
+    }
+    if shared.site.console {
+        for path in CONSOLE_PAGES {
+            pages = pages.route(path, get(console));
+        }
+    }
+    if shared.site.storefront || shared.site.console {
+        pages = pages.route("/favicon.ico", get(pictures::icon));
         if !shared.site.identities.is_empty() {
             pages = pages.route("/act-as", post(identities::act_as));
         }
@@ -133,6 +159,12 @@ async fn compare(State(shared): State<Arc<Shared>>, request: Parts) -> Response<
     let asker = Asker::new(&shared.api, &request);
     let written = pages::compare(&shared.site, &asker, request.uri.query()).await;
     page(&shared, &request, written)
+}
+
+/// A page of the console. It shows nothing before its scripts have asked with the token of the tab.
+async fn console(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Body> {
+    let html = document::console(&shared.site);
+    html_response(StatusCode::OK, html, STORE_POLICY, &request)
 }
 
 async fn graphiql(request: Parts) -> Response<Body> {

@@ -66,6 +66,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     let site = Site {
         storefront: true,
+        console: true,
         graphiql: true,
         origin: Some(format!("http://{address}")),
         identities,
@@ -211,8 +212,9 @@ fn print_welcome(cli: &Cli, database: &Database, address: &str, token: &str) {
     print(&format!(
         "\nVitrine is ready at {url}\n\n\
          In a browser:\n  \
-         the shop  http://{address}/\n  \
-         GraphiQL  http://{address}/graphiql\n\n\
+         the shop     http://{address}/\n  \
+         the console  http://{address}/console\n  \
+         GraphiQL     http://{address}/graphiql\n\n\
          A query to paste:\n  {QUERY}\n\n\
          The same from a shell:\n  curl -s {url} -H 'content-type: application/json' -d '{body}'\n\n\
          A token for development (role admin; send it as `authorization: Bearer …`):\n  {token}\n\n\

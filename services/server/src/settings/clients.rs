@@ -38,6 +38,9 @@ pub struct ClientSettings {
     /// Show browsers a page for trying out queries. For serve.
     #[arg(long, global = true, env = "VITRINE_GRAPHIQL")]
     pub graphiql: bool,
+    /// Show browsers the console, in which moderators and admins work. For serve; dev always does.
+    #[arg(long, global = true, env = "VITRINE_CONSOLE")]
+    pub console: bool,
     /// The storefront of `serve`.
     #[command(flatten)]
     pub storefront: StorefrontSettings,
@@ -94,6 +97,7 @@ impl ClientSettings {
     pub(crate) fn site(&self) -> Site {
         Site {
             storefront: self.storefront.0.storefront,
+            console: self.console,
             graphiql: self.graphiql,
             origin: self.storefront.0.storefront_origin.clone(),
             identities: Vec::new(),
