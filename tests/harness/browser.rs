@@ -242,12 +242,17 @@ impl Browser {
         self.call("Input.insertText", json!({ "text": text })).await;
     }
 
-    /// Presses a key: `Enter`, `Tab`, `Escape`, `Space`, `ArrowUp`, `ArrowDown`.
+    /// Presses a key: `Enter`, `Tab`, `Escape`, `Space`, `ArrowUp`, `ArrowDown`, or a letter or digit.
     ///
     /// # Panics
     /// When the name is another.
     pub async fn press(&mut self, name: &str) {
         let (key, code, text) = match name {
+            _ if name.len() == 1 => (
+                name,
+                i32::from(name.as_bytes()[0].to_ascii_uppercase()),
+                name,
+            ),
             "Enter" => ("Enter", 13, "\r"),
             "Tab" => ("Tab", 9, ""),
             "Escape" => ("Escape", 27, ""),

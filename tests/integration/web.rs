@@ -1,7 +1,8 @@
-//! The storefront: its pages without scripts, in a browser, and the rules for its files.
+//! The storefront and the console: pages without scripts, in a browser, and the rules for their files.
 
 mod accessibility;
 mod browsing;
+mod console;
 mod files;
 mod pages;
 mod reviewing;

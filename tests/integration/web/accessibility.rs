@@ -16,7 +16,7 @@ const PAGES: [&str; 6] = [
 ];
 
 /// Runs axe-core with every rule of WCAG 2.2 A and AA and its best practices.
-async fn violations(browser: &mut Browser, script: &str) -> Vec<String> {
+pub(super) async fn violations(browser: &mut Browser, script: &str) -> Vec<String> {
     browser.load(script).await;
     let found = browser
         .eval(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use apollo_compiler::{ExecutableDocument, Schema};
 use ring::digest;
 use vitrine_harness::environment::workspace_dir;
-use vitrine_web::operations;
+use vitrine_web::{Operation, console_operations, operations};
 
 /// The maximum length of a document of the API.
 const MAX_DOCUMENT_CHARACTERS: usize = 20_000;
@@ -40,11 +40,16 @@ fn scripts() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
+/// The operations of the storefront and of the console.
+fn all_operations() -> impl Iterator<Item = &'static Operation> {
+    operations().iter().chain(console_operations())
+}
+
 #[test]
 fn every_operation_fits_the_schema() {
     let sdl = std::fs::read_to_string(workspace_dir().join("schema/vitrine.graphql")).unwrap();
     let schema = Schema::parse_and_validate(sdl, "vitrine.graphql").unwrap();
-    for operation in operations() {
+    for operation in all_operations() {
         let text = &operation.text;
         let parsed = ExecutableDocument::parse_and_validate(&schema, text.as_str(), operation.name);
         let parsed = parsed.unwrap_or_else(|error| panic!("{}: {error}", operation.name));
@@ -61,7 +66,7 @@ fn every_operation_fits_the_schema() {
 #[test]
 fn every_operation_is_used() {
     let scripts = scripts();
-    for operation in operations() {
+    for operation in all_operations() {
         let (asked, followed) = (
             format!("\"{}\"", operation.name),
             format!("operations.{}", operation.name),

@@ -269,7 +269,7 @@ fn development_that_other_machines_reach_hands_out_no_tokens() {
 #[test]
 fn in_development_one_acts_as_anybody_from_a_page_of_this_machine() {
     with_development("127.0.0.1:0", async |service, address| {
-        let shop = format!("the shop  http://{address}/");
+        let shop = format!("the shop     http://{address}/");
         assert!(service.output().contains(&shop), "{}", service.output());
         let html = page(address, "/").await.body;
         let origin = format!("rel=\"canonical\" href=\"http://{address}/\"");

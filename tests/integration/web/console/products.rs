@@ -1,0 +1,308 @@
+//! An admin finds and edits products, in a browser.
+
+use serde_json::{Value, json};
+use vitrine_harness::browser::Browser;
+
+use super::{api, choose, fill, id_of, in_console};
+use crate::web::{HOSTILE, count, text};
+
+const READ: &str = "query ($slug: String!) { product(slug: $slug) { name brand status revision price { amount } \
+                    specs { key text } ... on Electronics { warrantyMonths } } }";
+
+async fn read(address: &str, slug: &str) -> Value {
+    let data = api(address, "admin", READ, json!({ "slug": slug })).await;
+    data["product"].clone()
+}
+
+/// Opens the editor of a product.
+async fn edit(browser: &mut Browser, address: &str, slug: &str) -> String {
+    let id = id_of(address, slug).await;
+    browser.open(&format!("/console/products/{id}")).await;
+    browser
+        .wait("document.querySelector('#product-name')")
+        .await;
+    id
+}
+
+async fn save(browser: &mut Browser) {
+    browser.click(".save-bar [type=submit]").await;
+}
+
+const SAVED: &str = "!document.querySelector('.save-bar')";
+
+#[test]
+fn products_are_found_by_filters_and_views_are_kept_with_their_columns() {
+    in_console("admin", &[], async |browser, _| {
+        browser.open("/console/products").await;
+        browser
+            .wait("document.querySelectorAll('.product-table tbody tr').length === 35")
+            .await;
+        browser.click_text(".panel label", "Karst").await;
+        browser
+            .wait("document.querySelector('.total').textContent === '2 products'")
+            .await;
+        browser.click_text(".views button", "Columns").await;
+        fill(browser, "#column-key", "screen_size").await;
+        browser.press("Enter").await;
+        browser
+            .wait("document.querySelector('.product-table')?.textContent.includes('68.6 cm')")
+            .await;
+        browser.press("Escape").await;
+        browser.click_text(".views button", "Keep this view").await;
+        browser.click("#view-name").await;
+        browser.write("Karst only").await;
+        browser.press("Enter").await;
+        browser.wait("document.querySelector('.view')").await;
+        browser.open("/console/products?status=DRAFT").await;
+        browser
+            .wait("document.querySelector('.total').textContent === '0 products'")
+            .await;
+        browser.click_text(".view .chip", "Karst only").await;
+        browser.wait("document.querySelector('.total').textContent === '2 products' && location.search === '?brand=Karst'").await;
+        browser.open("/console/products").await;
+        fill(browser, "#has-key", "panel_type").await;
+        browser.click_text(".has-spec .button", "Lacks it").await;
+        browser
+            .wait("document.querySelector('.total').textContent === '2 products'")
+            .await;
+        browser
+            .open("/console/products?sort=spec.screen_size-desc&n.screen_size=1..100~cm")
+            .await;
+        browser.wait("document.querySelector('.product-table tbody a')?.textContent.startsWith('Ferrit')").await;
+    });
+}
+
+#[test]
+fn fields_details_and_specs_are_edited_and_refusals_stand_at_their_fields() {
+    in_console("admin", &[], async |browser, address| {
+        edit(browser, address, "karst-monitor-1").await;
+        fill(browser, "#product-brand", "Karst & Sohn").await;
+        fill(browser, "#product-price-amount", "129.999").await;
+        fill(
+            browser,
+            "#product-details-electronics-warrantyMonths",
+            "two",
+        )
+        .await;
+        save(browser).await;
+        // What is no number is not sent.
+        browser.wait("document.activeElement.id === 'product-details-electronics-warrantyMonths' && document.activeElement.getAttribute('aria-invalid') === 'true'").await;
+        fill(browser, "#product-details-electronics-warrantyMonths", "24").await;
+        save(browser).await;
+        browser
+            .wait("document.querySelector('#product-price-amount-wrong')?.textContent.length > 0")
+            .await;
+        fill(browser, "#product-price-amount", "129.90").await;
+        browser
+            .click_text(".specs-group > p .button", "Add a spec")
+            .await;
+        browser
+            .wait("document.activeElement.id.endsWith('-key')")
+            .await;
+        browser.write("weight").await;
+        let last = "[...document.querySelectorAll('.spec-row')].at(-1)";
+        choose(browser, ".spec-row:nth-last-of-type(1) select", "QUANTITY").await;
+        browser
+            .eval(&format!("{last}.querySelector('[id$=-value]').focus()"))
+            .await;
+        browser.write("6.5").await;
+        browser
+            .eval(&format!("{last}.querySelector('[id$=-unit]').focus()"))
+            .await;
+        browser.write("stone and a half").await;
+        save(browser).await;
+        browser
+            .wait(&format!(
+                "{last}.querySelector('[id$=-unit]').getAttribute('aria-invalid') === 'true'"
+            ))
+            .await;
+        browser
+            .eval(&format!("{last}.querySelector('[id$=-unit]').select()"))
+            .await;
+        browser.write("kg").await;
+        save(browser).await;
+        browser.wait(SAVED).await;
+        let product = read(address, "karst-monitor-1").await;
+        assert_eq!(product["brand"], "Karst & Sohn");
+        assert_eq!(product["price"]["amount"], "129.90");
+        assert_eq!(product["warrantyMonths"], 24);
+        let specs = product["specs"].as_array().unwrap();
+        assert!(
+            specs.iter().any(|spec| spec["text"] == "6.5 kg"),
+            "{specs:?}"
+        );
+    });
+}
+
+#[test]
+fn two_writers_see_mine_and_theirs_and_choose() {
+    in_console("admin", &[], async |browser, address| {
+        let id = edit(browser, address, "karst-monitor-2").await;
+        fill(browser, "#product-brand", "Mine").await;
+        fill(browser, "#product-name", "My name").await;
+        let change = "mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { userErrors { message } } }";
+        let theirs = json!({ "id": id, "brand": "Theirs", "description": HOSTILE });
+        api(address, "admin", change, json!({ "input": theirs })).await;
+        save(browser).await;
+        browser
+            .wait("document.querySelectorAll('.versions tbody tr').length === 3")
+            .await;
+        let table = text(browser, ".versions").await;
+        assert!(
+            table.contains("Mine") && table.contains("Theirs") && table.contains(HOSTILE),
+            "{table}"
+        );
+        // Nothing is saved before one has chosen.
+        browser
+            .click_text(".conflict .button", "Save with these")
+            .await;
+        browser
+            .wait("document.querySelector('.sides .wrong')")
+            .await;
+        browser.click("#conflict-0-mine").await;
+        browser
+            .click_text(".conflict .button", "Save with these")
+            .await;
+        browser.wait("document.querySelector('#product-name')?.value === 'My name' && !document.querySelector('.save-bar')").await;
+        let query = "query ($slug: String!) { product(slug: $slug) { name brand description } }";
+        let now = api(
+            address,
+            "admin",
+            query,
+            json!({ "slug": "karst-monitor-2" }),
+        )
+        .await;
+        assert_eq!(
+            now["product"],
+            json!({ "name": "My name", "brand": "Mine", "description": HOSTILE })
+        );
+    });
+}
+
+#[test]
+fn what_is_not_saved_is_there_when_one_returns() {
+    in_console("admin", &[], async |browser, address| {
+        let id = edit(browser, address, "silo-monitor-3").await;
+        fill(browser, "#product-name", "Half a name").await;
+        browser.open("/console/units").await;
+        browser.open(&format!("/console/products/{id}")).await;
+        browser
+            .wait("document.querySelector('#product-name')?.value === 'Half a name'")
+            .await;
+        assert!(
+            text(browser, ".save-bar")
+                .await
+                .contains("not saved when you left")
+        );
+        browser.click_text(".save-bar .button", "Discard").await;
+        browser.wait("document.querySelector('#product-name').value === 'Silo Monitor 3' && !document.querySelector('.save-bar')").await;
+    });
+}
+
+#[test]
+fn a_product_of_a_kind_with_details_is_made_and_hidden_ones_say_why() {
+    in_console("admin", &[], async |browser, address| {
+        browser.open("/console/products/new").await;
+        browser.click("#kind").await;
+        browser.write("book").await;
+        browser
+            .wait("document.querySelector('#product-details-book-isbn')")
+            .await;
+        fill(browser, "#product-name", "The Long Day").await;
+        fill(browser, "#product-category", "film").await;
+        browser
+            .click_text("[id=product-details-book-contributors] .button", "Add")
+            .await;
+        fill(browser, "#product-details-book-contributors-0-name", "Ada").await;
+        fill(
+            browser,
+            "#product-details-book-contributors-0-role",
+            "author",
+        )
+        .await;
+        fill(browser, "#product-details-book-pages", "312").await;
+        browser.click(".form > .buttons [type=submit]").await;
+        browser
+            .wait("document.querySelector('.heading h1')?.textContent === 'The Long Day'")
+            .await;
+        browser
+            .wait("document.querySelector('.verdict')?.textContent === 'No.'")
+            .await;
+        assert!(
+            text(browser, ".beside .notes")
+                .await
+                .contains("It is a draft")
+        );
+        choose(browser, "#product-status", "ACTIVE").await;
+        save(browser).await;
+        browser
+            .wait("document.querySelector('.verdict')?.textContent === 'Yes.'")
+            .await;
+        let query = "{ product(slug: \"the-long-day\") { ... on Book { pages contributors { name role } } } }";
+        let made = api(address, "admin", query, json!({})).await;
+        assert_eq!(
+            made["product"],
+            json!({ "pages": 312, "contributors": [{ "name": "Ada", "role": "author" }] })
+        );
+    });
+}
+
+#[test]
+fn many_products_are_changed_at_once_and_those_that_are_refused_are_named() {
+    in_console("admin", &[], async |browser, address| {
+        browser
+            .open("/console/products?brand=Karst&brand=Silo")
+            .await;
+        browser
+            .wait("document.querySelectorAll('.product-table tbody tr').length === 3")
+            .await;
+        // Somebody changes one of them meanwhile.
+        let id = id_of(address, "silo-monitor-3").await;
+        let change = "mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { userErrors { message } } }";
+        api(
+            address,
+            "admin",
+            change,
+            json!({ "input": { "id": id, "name": "Silo 3" } }),
+        )
+        .await;
+        browser.click(".product-table thead input").await;
+        browser
+            .click_text(".bulk-bar .button", "Change 3 products")
+            .await;
+        choose(browser, "#bulk-status", "ARCHIVED").await;
+        browser.click("dialog[open] [type=submit]").await;
+        browser
+            .wait("document.querySelector('dialog[open]')?.textContent.includes('1 product not changed')")
+            .await;
+        assert!(
+            text(browser, "dialog[open] .notes")
+                .await
+                .contains("Somebody has changed it meanwhile")
+        );
+        assert_eq!(read(address, "karst-monitor-1").await["status"], "ARCHIVED");
+        assert_eq!(read(address, "silo-monitor-3").await["status"], "ACTIVE");
+        browser.click_text("dialog[open] .button", "Done").await;
+        // All that match, also those that the page does not show.
+        browser
+            .open("/console/products?category=monitors&status=ACTIVE")
+            .await;
+        browser
+            .click_text(".bulk-bar .link", "Change all that match (31 products)")
+            .await;
+        choose(browser, "#bulk-field", "brand").await;
+        fill(browser, "#bulk-brand", "Renamed").await;
+        browser.click("dialog[open] [type=submit]").await;
+        browser
+            .wait(
+                "document.querySelector('dialog[open] h2')?.textContent === '31 products changed'",
+            )
+            .await;
+        browser.click_text("dialog[open] .button", "Done").await;
+        browser
+            .wait("document.querySelector('.product-table')?.textContent.includes('Renamed')")
+            .await;
+        assert_eq!(count(browser, ".product-table tbody tr").await, 31);
+        assert_eq!(read(address, "karst-monitor-2").await["brand"], "Karst");
+    });
+}
