@@ -138,3 +138,17 @@ export function keep(key, value, storage = localStorage) {
     // Without storage it lasts until the page is closed.
   }
 }
+
+/** A draft that outlasts the page, for this tab. Setting null begins afresh.
+ * @template T
+ * @param {string} key
+ * @param {() => T} fresh
+ * @returns {[T, (next: T | null) => void]} */
+export function useKept(key, fresh) {
+  const [draft, setDraft] = useState(() => /** @type {T} */ (stored(key, null, sessionStorage) ?? fresh()));
+  const set = (/** @type {T | null} */ next) => {
+    setDraft(next ?? fresh());
+    keep(key, next, sessionStorage);
+  };
+  return [draft, set];
+}

@@ -5,7 +5,7 @@ import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { plural } from "../shared/format.js";
 import { announcement } from "../shared/navigation.js";
-import { changeOnce, keep, stored } from "./data.js";
+import { changeOnce, keep, stored, useKept } from "./data.js";
 import { Fields, refusedBeside, sentence } from "./form.js";
 import { fieldsOf, labelOf } from "./schema.js";
 import { draftOf, linesOf, onlyInput, same, valueOf } from "./values.js";
@@ -284,7 +284,7 @@ export function ThingForm({ types, type, without, what, id, thing, read, operati
 export function NewThing({ types, type, what, operation, field, start = {}, onMade }) {
   const shape = { required: true, list: false, name: type, kind: "INPUT_OBJECT" };
   const fresh = () => ({ ...draftOf(types, shape, null), ...start });
-  const [draft, setDraft] = useState(fresh);
+  const [draft, setDraft] = useKept(`vitrine.new.${what}`, fresh);
   const [refusals, setRefusals] = useState(/** @type {Refusal[]} */ ([]));
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
@@ -307,7 +307,7 @@ export function NewThing({ types, type, what, operation, field, start = {}, onMa
       const payload = await changeOnce(operation, input);
       setRefusals(payload.userErrors);
       if (!payload.userErrors.length) {
-        setDraft(fresh());
+        setDraft(null);
         announcement.value = `The ${what} is made`;
         onMade(payload[field]);
       }

@@ -73,8 +73,9 @@ export function Fields({ types, type, draft, onChange, refusals, path = [], with
 }
 
 /** @param {{ types: Types, field: import("./schema.js").InputField, draft: any, onChange: (value: any) => void, refusals: Refusal[], path: string[], id: string, terse?: boolean }} props */
-export function Field({ types, field, draft, onChange, refusals, path, id, terse = false }) {
+export function Field({ types, field, draft: kept, onChange, refusals, path, id, terse = false }) {
   const shape = shapeOf(field.type);
+  const draft = kept ?? draftOf(types, shape, null);
   const own = `${id}-${path.join("-")}`;
   const hint = terse ? "" : hintOf(field.description);
   if (shape.list && shape.kind === "INPUT_OBJECT") return h(Rows, { types, field, draft, onChange, refusals, path, id });

@@ -6,7 +6,7 @@ import { average, plural } from "../shared/format.js";
 import { first } from "../shared/graphql.js";
 import { navigate } from "../shared/navigation.js";
 import { Activity } from "./activity.js";
-import { changeOnce, fetchAll, useAsked } from "./data.js";
+import { changeOnce, fetchAll, useAsked, useKept } from "./data.js";
 import { Conflict, Refusals, SaveBar, useEdit } from "./edit.js";
 import { Fields, nameOf } from "./form.js";
 import { Failure, Loading, Time } from "./parts.js";
@@ -265,7 +265,8 @@ function NewForm({ types, kind }) {
   const hidden = fieldsOf(types, "CreateProductInput").map((field) => field.name).filter((name) => !NEW.includes(name) || (kind === "bundle" && name === "price"));
   const details = detailsOf(types, kind);
   const detailsShape = details && { ...shapeOf(details.type), required: true };
-  const [draft, setDraft] = useState(() => ({ own: draftOf(types, shape, null), details: detailsShape && draftOf(types, detailsShape, null), rows: /** @type {any[]} */ ([]) }));
+  const fresh = () => ({ own: draftOf(types, shape, null), details: detailsShape && draftOf(types, detailsShape, null), rows: /** @type {any[]} */ ([]) });
+  const [draft, setDraft] = useKept(`vitrine.new.product.${details ? kind : ""}`, fresh);
   const [refusals, setRefusals] = useState(/** @type {Refusal[]} */ ([]));
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
@@ -290,7 +291,10 @@ function NewForm({ types, kind }) {
       const payload = await changeOnce("CreateProduct", { kind, ...filled, specs: Object.values(specs) });
       const names = Object.keys(specs);
       setRefusals(payload.userErrors.map((/** @type {any} */ one) => (one.path[0] === "specs" && names[Number(one.path[1])] ? { ...one, path: ["specs", String(rowAt(draft.rows, names[Number(one.path[1])])), ...one.path.slice(2)] } : one)));
-      if (payload.product && !payload.userErrors.length) navigate(`/console/products/${encodeURIComponent(payload.product.id)}`);
+      if (payload.product && !payload.userErrors.length) {
+        setDraft(null);
+        navigate(`/console/products/${encodeURIComponent(payload.product.id)}`);
+      }
     } catch (error) {
       setWrong(/** @type {Error} */ (error).message);
     }

@@ -58,7 +58,7 @@ function Expired() {
     "div",
     { class: "expired", role: "alert" },
     h("p", null, "The token is not valid any more. What you have written is kept. ", h("button", { type: "button", class: "link", onClick: () => setOpen(true) }, "Sign in again")),
-    h(Dialog, { open, onClose: () => setOpen(false), label: "Sign in" }, open && h(first.actAs ? ActAs : SignIn, { done })),
+    h(Dialog, { open, onClose: () => setOpen(false), label: "Sign in" }, open && (first.actAs ? h(ActAs, { done }) : h(SignIn, { done, again: true }))),
   );
 }
 

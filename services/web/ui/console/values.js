@@ -52,6 +52,8 @@ function isFilled(draft) {
  * @param {{ path: string[], refusals: Refusal[] }} place
  * @returns {any} */
 export function valueOf(types, shape, draft, { path, refusals }) {
+  // A draft may have been kept from before the API had the field.
+  if (draft === undefined) return valueOf(types, shape, draftOf(types, shape, null), { path, refusals });
   if (shape.list) {
     if (!draft.length && EMPTY_IS_NULL.includes(path[path.length - 1])) return null;
     // Of texts there is one in each line; empty lines are none.

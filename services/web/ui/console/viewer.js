@@ -23,7 +23,8 @@ function askViewer() {
     viewer.value = null;
     return;
   }
-  viewer.value = undefined;
+  // Who signs in again stays on the page, with what is written there.
+  if (!viewer.peek()) viewer.value = undefined;
   trouble.value = "";
   askWhole("Viewer", {}).then(
     ({ data }) => {

@@ -53,10 +53,10 @@ export function ActAs({ done }) {
   );
 }
 
-/** @param {{ done: () => void, id?: string }} props */
-export function SignIn({ done, id = "token" }) {
+/** @param {{ done: () => void, id?: string, again?: boolean }} props again: the token is not valid any more */
+export function SignIn({ done, id = "token", again = false }) {
   const [token, setToken] = useState("");
-  if (person.value) {
+  if (person.value && !again) {
     const leave = () => {
       actAs(null);
       done();

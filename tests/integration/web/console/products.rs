@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vitrine_harness::browser::Browser;
+use vitrine_harness::token::token;
 
 use super::{api, choose, fill, id_of, in_console};
 use crate::web::{HOSTILE, count, text};
@@ -176,6 +177,34 @@ fn two_writers_see_mine_and_theirs_and_choose() {
             now["product"],
             json!({ "name": "My name", "brand": "Mine", "description": HOSTILE })
         );
+    });
+}
+
+/// From now on the service refuses the token of the tab, until `window.honest` is the way to it again.
+const EXPIRE: &str = "(() => { window.honest = window.fetch; window.fetch = async () => \
+                      new Response(JSON.stringify({ errors: [{ message: 'expired', extensions: { code: 'UNAUTHENTICATED' } }] }), \
+                      { status: 401 }); })()";
+
+#[test]
+fn a_token_that_expires_while_one_writes_loses_nothing() {
+    in_console("admin", &[], async |browser, address| {
+        edit(browser, address, "silo-monitor-3").await;
+        fill(browser, "#product-name", "Written in vain?").await;
+        browser.eval(EXPIRE).await;
+        save(browser).await;
+        browser.wait("document.querySelector('.expired')").await;
+        browser.eval("window.fetch = window.honest").await;
+        browser.click(".expired .link").await;
+        browser.click("dialog[open] #token").await;
+        browser.write(&token("eva", "admin")).await;
+        browser.press("Enter").await;
+        browser
+            .wait("!document.querySelector('.expired') && document.querySelector('#product-name')?.value === 'Written in vain?'")
+            .await;
+        save(browser).await;
+        browser.wait(SAVED).await;
+        let name = &read(address, "silo-monitor-3").await["name"];
+        assert_eq!(*name, "Written in vain?");
     });
 }
 
