@@ -78,6 +78,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "ProductTable",
     "PublicProduct",
     "Queue",
+    "QueueCounts",
     "RemoveSpecs",
     "RepairRatingStats",
     "ReplyToReview",

@@ -2,7 +2,7 @@
 // The queue of reviews that wait for a moderator. Every decision has a key, and the next review comes by itself.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { plural, total } from "../shared/format.js";
+import { count, plural, total } from "../shared/format.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
 import { fetchAll, keep, stored, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
@@ -25,6 +25,11 @@ const REASONS = [
 
 export function Moderation() {
   const reason = place.value.query.get("reason") ?? "";
+  const { data, reload } = useAsked("QueueCounts", {});
+  const waits = (/** @type {string} */ value) => {
+    const number = data?.[value.toLowerCase()]?.totalCount;
+    return number ? ` (${number.relation === "EXACT" ? "" : "over "}${count(number.value)})` : "";
+  };
   const go = (/** @type {string} */ next) => navigate(next ? `/console/moderation?reason=${next}` : "/console/moderation", { stay: true });
   return h(
     "div",
@@ -37,11 +42,11 @@ export function Moderation() {
         "div",
         { class: "tools" },
         h("label", { for: "reason" }, "Waiting because"),
-        h("select", { id: "reason", value: reason, onChange: (/** @type {any} */ event) => go(event.currentTarget.value) }, REASONS.map(([value, label]) => h("option", { key: value, value }, label))),
+        h("select", { id: "reason", value: reason, onChange: (/** @type {any} */ event) => go(event.currentTarget.value) }, REASONS.map(([value, label]) => h("option", { key: value, value }, label + waits(value)))),
         h("a", { class: "button quiet", href: "/console/fairness" }, "Fairness report"),
       ),
     ),
-    h(Queue, { key: reason, reason: reason || null }),
+    h(Queue, { key: reason, reason: reason || null, onDecided: reload }),
   );
 }
 
@@ -87,8 +92,8 @@ function useQueue({ reason }) {
   };
 }
 
-/** @param {{ reason: string | null }} props */
-function Queue({ reason }) {
+/** @param {{ reason: string | null, onDecided: () => void }} props */
+function Queue({ reason, onDecided }) {
   const { types, error: untyped } = useTypes();
   const queue = useQueue({ reason });
   const [chosen, setChosen] = useState("");
@@ -125,6 +130,7 @@ function Queue({ reason }) {
         queue.remove(review.id);
         setDone((last) => [{ review: { ...review, ...decided }, decision, reason: why }, ...last]);
         show(following);
+        onDecided();
         announcement.value = `${decision === "PUBLISH" ? "Published" : "Rejected"}. ${following ? `Next: ${following.title || "without a title"}` : "The queue is empty"}`;
       }
     } catch (error) {
@@ -143,6 +149,7 @@ function Queue({ reason }) {
         setDone((all) => all.filter((one) => one !== last));
         queue.putBack(node);
         show(node);
+        onDecided();
         announcement.value = "Back in the queue";
       }
     } catch (error) {

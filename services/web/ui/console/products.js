@@ -66,7 +66,7 @@ export function Products() {
     h(
       "div",
       { class: "columns", "aria-busy": String(listed.loading) },
-      h("details", { class: "panel filters-box", open: matchMedia("(min-width: 48rem)").matches }, h("summary", null, "Filters"), types && h(Statuses, { list, types }), h(HasSpec, { list }), h(Failure, { error: facets.error, reload: facets.reload }), h(Panel, { facets: found, list, place: "side" })),
+      h("details", { class: "panel filters-box", open: matchMedia("(min-width: 48rem)").matches }, h("summary", null, "Filters"), types && [h(Statuses, { key: "status", list, types }), h(HasSpec, { key: "spec", list })], h(Failure, { error: facets.error, reload: facets.reload }), h(Panel, { facets: found, list, place: "side" })),
       h(
         "section",
         { class: "results", "aria-label": "Products" },

@@ -95,7 +95,7 @@ export function Views({ query }) {
   const close = () => setOpen("");
   return h(
     "div",
-    { class: "views" },
+    { class: "kept-views" },
     views.value.length > 0 &&
       h(
         "ul",

@@ -77,6 +77,9 @@ fn twenty_reviews_are_decided_by_keys_and_the_next_ones_load_themselves() {
         shown(browser, "Waiting 20", 20).await;
         assert_eq!(count(browser, ".waiting-one").await, 4);
         assert_eq!(waiting(address).await, 4);
+        browser
+            .wait("[...document.querySelectorAll('#reason option')].map((one) => one.textContent).join() === 'All,Reported (0),New (4)'")
+            .await;
         // The last decision is taken back by a key, and the review is there again.
         browser.press("u").await;
         shown(browser, "Waiting 19", 19).await;

@@ -42,14 +42,16 @@ fn products_are_found_by_filters_and_views_are_kept_with_their_columns() {
         browser
             .wait("document.querySelector('.total').textContent === '2 products'")
             .await;
-        browser.click_text(".views button", "Columns").await;
+        browser.click_text(".kept-views button", "Columns").await;
         fill(browser, "#column-key", "screen_size").await;
         browser.press("Enter").await;
         browser
             .wait("document.querySelector('.product-table')?.textContent.includes('68.6 cm')")
             .await;
         browser.press("Escape").await;
-        browser.click_text(".views button", "Keep this view").await;
+        browser
+            .click_text(".kept-views button", "Keep this view")
+            .await;
         browser.click("#view-name").await;
         browser.write("Karst only").await;
         browser.press("Enter").await;
