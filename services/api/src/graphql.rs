@@ -8,6 +8,7 @@ mod context;
 mod cost;
 mod failures;
 mod federation;
+mod filter_text;
 mod inputs;
 mod loaders;
 mod mutation;
@@ -31,6 +32,7 @@ use crate::execution::{Engine, Scalars, ValidatorError, sdl};
 
 pub use context::Session;
 pub use cost::{CostGuard, CostLimits, RateLimits};
+pub use filter_text::product_filter;
 pub use mutation::Mutation;
 pub use permissions::{Access, PERMISSIONS, access};
 pub use query::Query;

@@ -18,6 +18,7 @@
 //! | [`filter`] | from a caller's filter to a filter on stored data |
 //! | [`page`] | page arguments and cursors |
 //! | [`import`] | writing the drafts of feeds |
+//! | [`export`], [`restore`] | the catalogue as a stream, and storing it as it was |
 //! | [`propagation`] | updating copies: suppliers in products, products in bundles |
 //! | [`maintenance`] | keeping computed data up to date |
 //! | [`wakeups`] | change streams that wake workers early |
@@ -33,6 +34,7 @@ mod category_counts;
 pub mod clock;
 mod concurrency;
 pub mod error;
+pub mod export;
 pub mod facets;
 pub mod feed;
 pub mod filter;
@@ -48,6 +50,7 @@ pub mod products;
 pub mod propagation;
 mod recent;
 pub mod reference;
+pub mod restore;
 pub mod reviewing;
 pub mod reviews;
 pub mod search;

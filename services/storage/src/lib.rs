@@ -31,6 +31,7 @@
 //! | [`activity`] | views, carts and purchases in buckets |
 //! | [`trending`] | trending lists and activity summaries of products |
 //! | [`erasure`] | erasing an author's data, and exporting it |
+//! | [`export`], [`mod@restore`] | reading the catalogue as a whole, and writing it back |
 //! | [`feed`] | the change stream of reviews and ratings for subscriptions |
 //! | [`persisted_queries`] | the texts of queries that clients name by their hash |
 //! | [`shards`] | how collections are sharded |
@@ -64,6 +65,7 @@ pub mod counts;
 pub mod durability;
 pub mod erasure;
 pub mod error;
+pub mod export;
 pub mod facet_rows;
 pub mod feed;
 pub mod fold;
@@ -80,6 +82,7 @@ pub mod propagation;
 pub mod ranks;
 pub mod ratings;
 pub mod reference;
+pub mod restore;
 pub mod reviewing;
 pub mod reviews;
 pub mod runs;

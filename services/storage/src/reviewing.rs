@@ -15,6 +15,7 @@ use mongodb::options::{Hint, ReadConcern, ReturnDocument};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId, random_number};
 use vitrine_model::product::{HotReason, Outlier, ProductStatus};
+use vitrine_model::rating::Stars;
 use vitrine_model::review::{
     Decision, DimensionTable, QueueReason, ReportReason, Review, ReviewStatus, ReviewVersion, Vote,
 };
@@ -302,12 +303,13 @@ impl Store {
     ) -> Result<(), TransactionError> {
         if let Some(version) = &side_writes.version {
             let versions = self.documents(VERSIONS);
-            let row = version_document(before, version);
+            let author = before.author.as_ref().map(|author| &author.id);
+            let row = version_document(before, version, author);
             versions.insert_one(row).session(&mut *session).await?;
         }
         if let Some(decision) = &side_writes.decision {
             let log = self.documents(DECISIONS);
-            let entry = decision_document(before, decision);
+            let entry = decision_document(before, decision, (random_number(), before.rating));
             log.insert_one(entry).session(&mut *session).await?;
         }
         if side_writes.close_reports {
@@ -795,20 +797,24 @@ impl Store {
         let collection = self.raw(DIMENSIONS);
         let find = collection.find(Document::new()).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        let mut table = DimensionTable::default();
-        for doc in &found {
-            let fields = Fields::of(DIMENSIONS, doc);
-            let name = |value: RawBsonRef<'_>| value.as_str().map(str::to_owned);
-            let names = fields.items("names", name)?;
-            if let Some(kind) = fields.opt_string("kind")? {
-                table.kinds.insert(kind, names);
-            } else if let Some(category) = fields.opt_id("category")? {
-                let category = CategoryId::from_i64(category);
-                table.categories.insert(category, names);
-            }
-        }
-        Ok(table)
+        read_dimensions(&found)
     }
+}
+
+pub(crate) fn read_dimensions(found: &[RawDocumentBuf]) -> Result<DimensionTable, StorageError> {
+    let mut table = DimensionTable::default();
+    for doc in found {
+        let fields = Fields::of(DIMENSIONS, doc);
+        let name = |value: RawBsonRef<'_>| value.as_str().map(str::to_owned);
+        let names = fields.items("names", name)?;
+        if let Some(kind) = fields.opt_string("kind")? {
+            table.kinds.insert(kind, names);
+        } else if let Some(category) = fields.opt_id("category")? {
+            let category = CategoryId::from_i64(category);
+            table.categories.insert(category, names);
+        }
+    }
+    Ok(table)
 }
 
 /// Commits the reaction to a review, or aborts it when no published review was updated.
@@ -918,7 +924,11 @@ fn review_update(before: &Review, after: &Review, close_reports: bool, now: Time
     update
 }
 
-fn version_document(review: &Review, version: &ReviewVersion) -> Document {
+pub(crate) fn version_document(
+    review: &Review,
+    version: &ReviewVersion,
+    author: Option<&AuthorId>,
+) -> Document {
     let mut doc = doc! {
         "_id": { "r": stored_id(review.id.to_i64()), "n": version.revision },
         "schema_version": REFERENCE_VERSION,
@@ -928,18 +938,18 @@ fn version_document(review: &Review, version: &ReviewVersion) -> Document {
         "title": &version.title,
         "body": &version.body,
     };
-    let author = review.author.as_ref();
-    put(
-        &mut doc,
-        "author",
-        author.map(|author| author.id.0.as_str()),
-    );
+    put(&mut doc, "author", author.map(|author| author.0.as_str()));
     doc
 }
 
-fn decision_document(review: &Review, decision: &Decision) -> Document {
+/// The entry of the moderation log with this id, for a review that had this rating.
+pub(crate) fn decision_document(
+    review: &Review,
+    decision: &Decision,
+    (id, rating): (i64, Stars),
+) -> Document {
     let mut doc = doc! {
-        "_id": stored_id(random_number()),
+        "_id": stored_id(id),
         "schema_version": REFERENCE_VERSION,
         "review_id": stored_id(review.id.to_i64()),
         "product_id": stored_id(review.product_id.to_i64()),
@@ -948,7 +958,7 @@ fn decision_document(review: &Review, decision: &Decision) -> Document {
         "from": decision.from.name(),
         "to": decision.to.name(),
         "reason": decision.reason.name(),
-        "rating": i32::from(review.rating.get()),
+        "rating": i32::from(rating.get()),
     };
     put(&mut doc, "note", decision.note.as_deref());
     doc

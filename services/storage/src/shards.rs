@@ -123,7 +123,7 @@ fn unique_keys(schema: &CollectionSchema) -> impl Iterator<Item = &Document> {
 pub const SCATTER_GATHER: &[ScatterGather] = &[
     scatter("products", "status", "lists, searches, counts and facets: each queries every shard and merges the results"),
     scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the supplier versions in products, one index key per supplier, at most once a minute"),
-    scatter("products", "_id", "the worker audit: the next products after one"),
+    scatter("products", "_id", "the worker audit and exports of the catalogue: the next products after one"),
     scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and at most once a minute"),
     scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a check of all bundles once a day"),
     scatter("products", "activity", "the worker trending: products with an activity summary, at most once an hour"),
@@ -141,6 +141,7 @@ pub const SCATTER_GATHER: &[ScatterGather] = &[
     scatter("votes", "_id.u", "the votes of a person, for an export or an erasure"),
     scatter("purchases", "_id.c", "the purchases of a person, for an export or an erasure"),
     scatter("purchases", "recheck_at", "the worker purchases: every ten seconds, in a partial index"),
+    scatter("moderation_log", "review_id", "the decisions on reviews, for an export of the catalogue"),
     scatter("moderation_log", "at", "the fairness report, on request of an admin"),
     scatter("mutations", "_id", "the idempotency keys of an author's mutations, for an erasure"),
     scatter("stale_ranks", "*", "the worker ranks: once a second, in a collection of pending rows"),

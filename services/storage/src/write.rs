@@ -472,6 +472,8 @@ impl WriteUnit {
             docs.push(reference::spec_key(key));
             let aliases = key.aliases.iter();
             docs.extend(aliases.map(|alias| reference::alias(alias, &key.key, false)));
+            let absorbing = key.absorbing.iter();
+            docs.extend(absorbing.map(|name| reference::alias(name, &key.key, true)));
         }
         self.insert("spec_keys", docs).await
     }

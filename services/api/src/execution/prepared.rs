@@ -76,6 +76,11 @@ impl CostCheck {
 }
 
 impl Prepared {
+    /// Returns the coerced value of a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<async_graphql::Value> {
+        self.variables.get(name).cloned()
+    }
+
     /// Returns the schema, for checks that inspect a request or estimate its cost.
     #[must_use]
     pub fn schema(&self) -> &Valid<Schema> {

@@ -1,0 +1,181 @@
+//! Restoring exports: storing reference data, products and reviews as they were, with their ids and
+//! times. What is computed from them is computed here: nothing of it is in an export.
+//!
+//! A [`RestoreSession`] adds what is missing and leaves alone what is there. Something that is there
+//! with other content is rejected, except reference data of an earlier revision, which an export has
+//! twice if it changed meanwhile. An interrupted restore is completed by running it again.
+
+mod check;
+mod references;
+mod reviews;
+
+use std::collections::HashMap;
+
+use vitrine_model::category::Category;
+use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::import::{LineOutcome, Rejection};
+use vitrine_model::product::{Outlier, Product, ProductStatus, Sold};
+use vitrine_model::review::DimensionTable;
+use vitrine_model::spec::{Dictionary, SpecKey};
+use vitrine_model::supplier::Supplier;
+use vitrine_model::unit::UnitTable;
+use vitrine_storage::products::Encoding;
+use vitrine_storage::{StorageError, Store};
+
+use crate::{Catalog, DomainError};
+
+pub use references::Rated;
+
+/// A restore in progress.
+#[derive(Debug)]
+pub struct RestoreSession {
+    catalog: Catalog,
+    units: UnitTable,
+    spec_keys: HashMap<String, SpecKey>,
+    /// Made of the keys when it is needed.
+    dictionary: Option<Dictionary>,
+    categories: HashMap<CategoryId, Category>,
+    dimensions: DimensionTable,
+    /// The suppliers that were needed so far.
+    suppliers: HashMap<SupplierId, Supplier>,
+}
+
+impl Catalog {
+    /// Begins to restore an export.
+    pub async fn restore(&self) -> Result<RestoreSession, DomainError> {
+        let read = self.maintain(|store| async move {
+            let categories = store.all_categories().await?;
+            let keys = store.all_spec_keys().await?;
+            let units = UnitTable::with_defined(store.all_units().await?);
+            Ok((units, keys, categories, store.all_review_dimensions().await?))
+        });
+        let (units, keys, categories, dimensions) = read.await?;
+        Ok(RestoreSession {
+            catalog: self.clone(),
+            units,
+            dictionary: None,
+            spec_keys: keys.into_iter().map(|key| (key.key.clone(), key)).collect(),
+            categories: categories.into_iter().map(|one| (one.id, one)).collect(),
+            dimensions,
+            suppliers: HashMap::new(),
+        })
+    }
+}
+
+impl RestoreSession {
+    /// Stores products, with whatever revision, times and sources they have; returns the outcomes in
+    /// their order. What is computed of them is ignored. Bundles keep their copies of items.
+    pub async fn products(
+        &mut self,
+        products: Vec<Product>,
+    ) -> Result<Vec<LineOutcome>, DomainError> {
+        self.find_suppliers(&products).await?;
+        let keys = &self.spec_keys;
+        let dictionary = self
+            .dictionary
+            .get_or_insert_with(|| Dictionary::new(keys.values().cloned().collect()))
+            .clone();
+        let known = self.known_products(&products).await?;
+        let mut outcomes = Vec::with_capacity(products.len());
+        let (mut new, mut places) = (Vec::new(), Vec::new());
+        for (at, product) in products.into_iter().enumerate() {
+            let product = content(product);
+            outcomes.push(match known.get(&product.id) {
+                Some(stored) if *stored == product => LineOutcome::Unchanged,
+                Some(_) => differs("product"),
+                None => {
+                    let wrong = self.check_product(&product, &dictionary);
+                    if wrong.is_empty() {
+                        new.push(product);
+                        places.push(at);
+                        LineOutcome::Created
+                    } else {
+                        LineOutcome::Rejected(wrong)
+                    }
+                }
+            });
+        }
+        let refused = self.insert_products(new).await?;
+        for (at, key) in places.into_iter().zip(refused) {
+            if let Some(key) = key {
+                outcomes[at] = rejected(&key, format!("another product has the {key}"));
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Counts the restored reviews in their products.
+    pub async fn finish(self) -> Result<(), DomainError> {
+        self.catalog.fold_pending().await?;
+        self.catalog.refresh_reference().await?;
+        Ok(())
+    }
+
+    async fn insert_products(
+        &self,
+        products: Vec<Product>,
+    ) -> Result<Vec<Option<String>>, DomainError> {
+        if products.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.catalog.insert_words(&products).await?;
+        let (units, currency) = (self.units.clone(), self.catalog.currency());
+        self.store(move |store| async move {
+            let encoding = Encoding {
+                units: &units,
+                currency,
+            };
+            store.insert_products(&products, encoding).await
+        })
+        .await
+    }
+
+    /// The products that are stored already, as an export has them.
+    async fn known_products(
+        &self,
+        products: &[Product],
+    ) -> Result<HashMap<ProductId, Product>, DomainError> {
+        let ids: Vec<ProductId> = products.iter().map(|product| product.id).collect();
+        let views = self.store(move |store| async move {
+            store.get_many_products(&ids, &ProductStatus::ALL).await
+        });
+        let mut known = HashMap::new();
+        for view in views.await? {
+            known.insert(view.id(), content(view.product()?));
+        }
+        Ok(known)
+    }
+
+    /// Executes storage work as a background operation.
+    async fn store<T, W>(&self, work: impl FnOnce(Store) -> W) -> Result<T, DomainError>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        self.catalog.maintain(work).await
+    }
+}
+
+/// The product without what is computed of it.
+fn content(product: Product) -> Product {
+    Product {
+        listed_at: product.listed(),
+        computed: vitrine_model::fold::Computed::default(),
+        outlier: Outlier::default(),
+        activity: vitrine_model::activity::ActivitySummary::default(),
+        sold: Sold::default(),
+        ..product
+    }
+}
+
+fn rejected(field: &str, reason: impl Into<String>) -> LineOutcome {
+    LineOutcome::Rejected(vec![Rejection::new(field, reason)])
+}
+
+fn differs(what: &str) -> LineOutcome {
+    let reason = format!(
+        "the database has this {what} with other content, which stays; exports are read into an \
+         empty database"
+    );
+    rejected("id", reason)
+}

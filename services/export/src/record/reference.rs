@@ -1,0 +1,147 @@
+//! Records of what products refer to.
+
+use serde::{Deserialize, Serialize};
+use vitrine_domain::restore::Rated;
+use vitrine_model::category::Category;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::CategoryId;
+use vitrine_model::import::Rejection;
+use vitrine_model::supplier::Supplier;
+
+use super::{category_gid, category_id, instant, supplier_gid, supplier_id};
+
+/// A category.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CategoryRecord {
+    /// The global id.
+    pub id: String,
+    /// The part of a URL that identifies it.
+    pub slug: String,
+    /// The name shown.
+    pub name: String,
+    /// The id of the parent; absent for a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Increases with every change.
+    pub revision: i64,
+}
+
+impl CategoryRecord {
+    pub(crate) fn of(category: &Category) -> Self {
+        Self {
+            id: category_gid(category.id),
+            slug: category.slug.clone(),
+            name: category.name.clone(),
+            parent: category.parent.map(category_gid),
+            revision: category.revision,
+        }
+    }
+
+    pub(crate) fn category(self) -> Result<Category, Rejection> {
+        let parent = self.parent.as_deref();
+        Ok(Category {
+            id: category_id("id", &self.id)?,
+            parent: parent.map(|id| category_id("parent", id)).transpose()?,
+            slug: self.slug,
+            name: self.name,
+            revision: self.revision,
+        })
+    }
+}
+
+/// What products of a kind or a category are rated by; one of `kind` and `category` is present.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DimensionsRecord {
+    /// The kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The id of the category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The dimensions.
+    pub names: Vec<String>,
+}
+
+impl DimensionsRecord {
+    pub(crate) fn of_kind(kind: &str, names: &[String]) -> Self {
+        Self {
+            kind: Some(kind.to_owned()),
+            category: None,
+            names: names.to_vec(),
+        }
+    }
+
+    pub(crate) fn of_category(category: CategoryId, names: &[String]) -> Self {
+        Self {
+            kind: None,
+            category: Some(category_gid(category)),
+            names: names.to_vec(),
+        }
+    }
+
+    pub(super) fn reference_key(&self) -> String {
+        format!("dimensions {:?} {:?}", self.kind, self.category)
+    }
+
+    pub(crate) fn rated(self) -> Result<(Rated, Vec<String>), Rejection> {
+        let of = match (self.kind, self.category) {
+            (Some(kind), None) => Rated::Kind(kind),
+            (None, Some(category)) => Rated::Category(category_id("category", &category)?),
+            _ => {
+                let reason = "a kind or a category has dimensions";
+                return Err(Rejection::new("kind", reason));
+            }
+        };
+        Ok((of, self.names))
+    }
+}
+
+/// A supplier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SupplierRecord {
+    /// The global id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The ISO 3166-1 alpha-2 code of the country.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Increases with every change.
+    pub version: i64,
+    /// The version that all products had.
+    pub propagated_version: i64,
+    /// When it was last changed.
+    #[serde(
+        default,
+        with = "instant::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub changed_at: Option<Timestamp>,
+}
+
+impl SupplierRecord {
+    pub(crate) fn of(supplier: &Supplier) -> Self {
+        Self {
+            id: supplier_gid(supplier.id),
+            name: supplier.name.clone(),
+            country: supplier.country.clone(),
+            version: supplier.version,
+            propagated_version: supplier.propagated_version,
+            changed_at: supplier.changed_at,
+        }
+    }
+
+    pub(crate) fn supplier(self) -> Result<Supplier, Rejection> {
+        Ok(Supplier {
+            id: supplier_id("id", &self.id)?,
+            name: self.name,
+            country: self.country,
+            version: self.version,
+            propagated_version: self.propagated_version,
+            changed_at: self.changed_at,
+        })
+    }
+}
