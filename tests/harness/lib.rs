@@ -35,6 +35,7 @@
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
 //! | [`dear`] | the dearest requests that a stranger may send |
+//! | [`xml`] | XML as trees, and the rules of feeds |
 //! | [`environment`] | everything that is read from the environment |
 
 pub mod app;
@@ -58,6 +59,7 @@ pub mod replica_set;
 pub mod request;
 pub mod subscriptions;
 pub mod token;
+pub mod xml;
 
 pub use app::{App, test, test_on_own_server, test_on_replica_set};
 pub use drafts::{ProductBuilder, ReviewBuilder, product, review};

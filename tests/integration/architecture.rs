@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     ("vitrine-domain", &["vitrine-model", "vitrine-storage"]),
@@ -19,6 +19,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ),
     ("vitrine-api-derive", &[]),
     ("vitrine-ingest", &["vitrine-domain", "vitrine-model"]),
+    ("vitrine-export", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),
     ("vitrine-web", &[]),
@@ -28,6 +29,7 @@ const EDGES: [(&str, &[&str]); 11] = [
             "vitrine-api",
             "vitrine-demo",
             "vitrine-domain",
+            "vitrine-export",
             "vitrine-ingest",
             "vitrine-model",
             "vitrine-mongod",
@@ -41,6 +43,7 @@ const EDGES: [(&str, &[&str]); 11] = [
             "vitrine-api",
             "vitrine-demo",
             "vitrine-domain",
+            "vitrine-export",
             "vitrine-ingest",
             "vitrine-model",
             "vitrine-mongod",

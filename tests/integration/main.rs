@@ -20,6 +20,7 @@ mod direct_writing;
 mod documents;
 mod endurance;
 mod erasures;
+mod export;
 mod exposure;
 mod facet_snapshots;
 mod facets;

@@ -170,7 +170,7 @@ fn measurement(name: &str, value: f64, unit: &str) -> Measurement {
 }
 
 /// Details of a kind with a value in each field. A bundle has items instead.
-fn sample(kind: Kind<'_>) -> Option<Details> {
+pub(crate) fn sample(kind: Kind<'_>) -> Option<Details> {
     Some(match kind {
         Kind::Apparel => Details::Apparel(Apparel {
             fit: Some("slim".to_owned()),

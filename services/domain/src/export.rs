@@ -287,13 +287,11 @@ impl Reader {
             if reviews.is_empty() {
                 break;
             }
-            let of_one = |a: &StoredReview, b: &StoredReview| {
-                a.review.product_id == b.review.product_id
-            };
+            let of_one =
+                |a: &StoredReview, b: &StoredReview| a.review.product_id == b.review.product_id;
             for some in reviews.chunk_by(of_one) {
                 // Products come before their reviews, and both are in the order of products.
-                while let Some(next) =
-                    products.next_if(|next| next.id <= some[0].review.product_id)
+                while let Some(next) = products.next_if(|next| next.id <= some[0].review.product_id)
                 {
                     self.send(ExportPart::Product(Box::new(next))).await?;
                 }

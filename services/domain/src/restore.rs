@@ -47,7 +47,12 @@ impl Catalog {
             let categories = store.all_categories().await?;
             let keys = store.all_spec_keys().await?;
             let units = UnitTable::with_defined(store.all_units().await?);
-            Ok((units, keys, categories, store.all_review_dimensions().await?))
+            Ok((
+                units,
+                keys,
+                categories,
+                store.all_review_dimensions().await?,
+            ))
         });
         let (units, keys, categories, dimensions) = read.await?;
         Ok(RestoreSession {

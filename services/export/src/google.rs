@@ -93,7 +93,9 @@ pub enum InvalidSite {
     #[error("give the origin of the shop, such as https://shop.example, without a path")]
     Origin,
     /// The path does not say which product.
-    #[error("give the path of a product page, such as /p/{{slug}}, with {{slug}}, {{sku}} or {{id}}")]
+    #[error(
+        "give the path of a product page, such as /p/{{slug}}, with {{slug}}, {{sku}} or {{id}}"
+    )]
     Path,
 }
 
@@ -185,17 +187,39 @@ mod tests {
 
     #[test]
     fn a_site_is_an_origin_and_a_path_with_a_name() {
-        for origin in ["https://shop.example", "http://127.0.0.1:8080", "https://shop.example/"] {
+        for origin in [
+            "https://shop.example",
+            "http://127.0.0.1:8080",
+            "https://shop.example/",
+        ] {
             assert!(Site::new(origin, Site::PATH).is_ok(), "{origin}");
         }
-        for origin in ["", "shop.example", "ftp://shop.example", "https://", "https://a b", "https://a/b"] {
-            assert_eq!(Site::new(origin, Site::PATH), Err(InvalidSite::Origin), "{origin}");
+        for origin in [
+            "",
+            "shop.example",
+            "ftp://shop.example",
+            "https://",
+            "https://a b",
+            "https://a/b",
+        ] {
+            assert_eq!(
+                Site::new(origin, Site::PATH),
+                Err(InvalidSite::Origin),
+                "{origin}"
+            );
         }
         for path in ["", "p/{slug}", "/p", "/p/{name}", "/p {slug}"] {
-            assert_eq!(Site::new("https://a.example", path), Err(InvalidSite::Path), "{path}");
+            assert_eq!(
+                Site::new("https://a.example", path),
+                Err(InvalidSite::Path),
+                "{path}"
+            );
         }
         let site = Site::new("https://shop.example/", Site::PATH).unwrap();
-        assert_eq!((site.origin(), site.host()), ("https://shop.example", "shop.example"));
+        assert_eq!(
+            (site.origin(), site.host()),
+            ("https://shop.example", "shop.example")
+        );
     }
 
     #[test]

@@ -310,7 +310,8 @@ impl<'a> Import<'a> {
     ) -> Result<(), ImportError> {
         self.report.count(kind, outcome);
         let name = self.name(place.file);
-        if let (Some((path, rejects)), LineOutcome::Rejected(reasons)) = (&mut self.rejects, outcome)
+        if let (Some((path, rejects)), LineOutcome::Rejected(reasons)) =
+            (&mut self.rejects, outcome)
         {
             let written = rejects.add(&name, place.line, reasons);
             written.map_err(|source| failed(path, source))?;

@@ -13,6 +13,7 @@ use crate::output::{Output, Target, part_of};
 use crate::record::{
     CategoryRecord, Counts, DecisionRecord, DimensionsRecord, End, FirstLine, Header, LastLine,
     ProductRecord, Record, ReportRecord, ReviewRecord, SupplierRecord, VersionRecord, VoteRecord,
+    product_id,
 };
 use crate::{ExportError, ExportReport};
 
@@ -207,6 +208,8 @@ fn begun(path: &Path, header: &[u8]) -> Result<Option<Begun>, ExportError> {
     let mut lines = BufReader::with_capacity(128 * 1024, file);
     let (mut line, mut length) = (Vec::new(), 0);
     let (mut tally, mut last) = (Tally::default(), None);
+    // The reference data since the last product, as it was before.
+    let mut undo = Vec::new();
     while read_line(&mut lines, &mut line).map_err(ExportError::Write)? {
         let start = length;
         length += line.len() as u64 + 1;
@@ -221,18 +224,36 @@ fn begun(path: &Path, header: &[u8]) -> Result<Option<Begun>, ExportError> {
             break;
         };
         if let Record::Product(product) = &record {
-            let Ok(product) = product.clone().product() else {
+            let Ok(id) = product_id("id", &product.id) else {
                 break;
             };
-            last = Some(Begun {
-                length: start,
-                tally: tally.clone(),
-                product: product.id,
-            });
+            last = Some((start, tally.counts, tally.digest, id));
+            undo.clear();
+        }
+        if let Some(key) = record.reference_key() {
+            let before = tally.reference.get(&key).copied();
+            undo.push((key, before));
         }
         tally.add(&record, &line);
     }
-    Ok(last)
+    Ok(last.map(|(length, counts, digest, product)| {
+        for (key, before) in undo.into_iter().rev() {
+            match before {
+                Some(before) => tally.reference.insert(key, before),
+                None => tally.reference.remove(&key),
+            };
+        }
+        let tally = Tally {
+            counts,
+            digest,
+            ..tally
+        };
+        Begun {
+            length,
+            tally,
+            product,
+        }
+    }))
 }
 
 /// Reads a line that ends with a line break; false at the end, and at a line that was cut off.

@@ -184,7 +184,8 @@ impl PriceRecord {
     }
 
     fn money(&self) -> Result<Money, Rejection> {
-        Money::parse(&self.amount, self.currency).map_err(|wrong| Rejection::new("price", wrong.to_string()))
+        Money::parse(&self.amount, self.currency)
+            .map_err(|wrong| Rejection::new("price", wrong.to_string()))
     }
 }
 
@@ -204,7 +205,7 @@ fn supplier_gid(id: SupplierId) -> String {
     GlobalId::Supplier(id).encode()
 }
 
-fn product_id(field: &str, text: &str) -> Result<ProductId, Rejection> {
+pub(crate) fn product_id(field: &str, text: &str) -> Result<ProductId, Rejection> {
     match GlobalId::decode(text) {
         Ok(GlobalId::Product(id)) => Ok(id),
         _ => Err(not_an_id(field, text, "a product")),

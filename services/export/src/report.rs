@@ -123,7 +123,10 @@ impl ImportReport {
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dry_run {
-            writeln!(f, "dry run: nothing was written, and nothing compared with the database")?;
+            writeln!(
+                f,
+                "dry run: nothing was written, and nothing compared with the database"
+            )?;
         }
         for (kind, of) in &self.outcomes {
             let stored = if self.dry_run { "read" } else { "created" };

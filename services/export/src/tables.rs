@@ -22,22 +22,64 @@ use crate::output::Output;
 use crate::record::Counts;
 
 const PRODUCTS: [&str; 18] = [
-    "id", "sku", "slug", "name", "kind", "status", "category", "brand", "price", "currency",
-    "supplier", "country", "rating", "reviews", "images", "description", "created_at",
+    "id",
+    "sku",
+    "slug",
+    "name",
+    "kind",
+    "status",
+    "category",
+    "brand",
+    "price",
+    "currency",
+    "supplier",
+    "country",
+    "rating",
+    "reviews",
+    "images",
+    "description",
+    "created_at",
     "updated_at",
 ];
 const SPECS: [&str; 8] = [
-    "product", "sku", "key", "label", "value", "unit", "qualifier", "shown",
+    "product",
+    "sku",
+    "key",
+    "label",
+    "value",
+    "unit",
+    "qualifier",
+    "shown",
 ];
 const REVIEWS: [&str; 17] = [
-    "id", "product", "sku", "rating", "title", "body", "author", "author_id", "status",
-    "verified", "recommended", "language", "helpful", "unhelpful", "created_at", "edited_at",
+    "id",
+    "product",
+    "sku",
+    "rating",
+    "title",
+    "body",
+    "author",
+    "author_id",
+    "status",
+    "verified",
+    "recommended",
+    "language",
+    "helpful",
+    "unhelpful",
+    "created_at",
+    "edited_at",
     "reply",
 ];
 const CATEGORIES: [&str; 3] = ["id", "slug", "path"];
 const SUPPLIERS: [&str; 3] = ["id", "name", "country"];
 const SPEC_KEYS: [&str; 7] = [
-    "key", "label", "type", "dimension", "base_unit", "usage", "aliases",
+    "key",
+    "label",
+    "type",
+    "dimension",
+    "base_unit",
+    "usage",
+    "aliases",
 ];
 const UNITS: [&str; 5] = ["symbol", "dimension", "factor", "offset", "spellings"];
 
@@ -134,7 +176,9 @@ impl TablesWriter {
             price.map_or_else(String::new, |price| price.amount().to_string()),
             price.map_or_else(String::new, |price| price.currency.code().to_owned()),
             cell(supplier.map_or("", |supplier| supplier.name.as_str())),
-            supplier.and_then(|supplier| supplier.country.clone()).unwrap_or_default(),
+            supplier
+                .and_then(|supplier| supplier.country.clone())
+                .unwrap_or_default(),
             average.unwrap_or_default(),
             stats.count().to_string(),
             images.join(" "),
@@ -142,7 +186,10 @@ impl TablesWriter {
             product.created_at.to_string(),
             product.updated_at.to_string(),
         ])?;
-        product.specs.iter().try_for_each(|spec| self.spec(product, spec))
+        product
+            .specs
+            .iter()
+            .try_for_each(|spec| self.spec(product, spec))
     }
 
     fn spec(&mut self, product: &Product, spec: &Spec) -> io::Result<()> {
@@ -194,7 +241,12 @@ impl TablesWriter {
             review.unhelpful.to_string(),
             time(review.created_at),
             time(review.edited_at),
-            cell(review.reply.as_ref().map_or("", |reply| reply.text.as_str())),
+            cell(
+                review
+                    .reply
+                    .as_ref()
+                    .map_or("", |reply| reply.text.as_str()),
+            ),
         ])?;
         Ok(())
     }

@@ -15,6 +15,7 @@ use vitrine_model::money::Currency;
 
 mod clients;
 mod connections;
+mod export;
 mod limits;
 mod memory;
 mod telemetry;
@@ -22,6 +23,7 @@ mod tokens;
 
 pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
+pub(crate) use export::{Export, ExportFormat, FeedAvailability, FeedCondition};
 pub(crate) use limits::LimitSettings;
 pub(crate) use memory::MemorySettings;
 pub(crate) use telemetry::{OtlpEndpoint, TelemetrySettings};
@@ -283,8 +285,10 @@ pub enum Command {
     /// Bring the database to the schema of this release, or compare them.
     #[command(subcommand)]
     Migrate(Migrate),
-    /// Import products and reviews from files of other systems.
+    /// Import products and reviews from files of other systems, or what `export` has written.
     Import(Import),
+    /// Write the catalogue to files: JSON Lines, tables for people, feeds for Google.
+    Export(Export),
     /// Write, check and describe mapping files. Needs no database.
     #[command(subcommand)]
     Mapping(Mapping),
@@ -342,9 +346,9 @@ pub struct Import {
     /// The files to import: JSON Lines or CSV, plain or gzipped.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// A mapping file, or the name of a built-in mapping.
+    /// A mapping file, or the name of a built-in mapping. Files of `export` need none.
     #[arg(long)]
-    pub mapping: String,
+    pub mapping: Option<String>,
     /// Write nothing; print what would be imported.
     #[arg(long)]
     pub dry_run: bool,

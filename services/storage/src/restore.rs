@@ -7,9 +7,7 @@ use crate::documents::{REFERENCE_VERSION, put};
 use crate::export::{StoredReport, StoredReview, StoredVote};
 use crate::names::stored_ids;
 use crate::raw::{date, stored_id};
-use crate::reviewing::{
-    DECISIONS, REPORTS, VERSIONS, VOTES, decision_document, version_document,
-};
+use crate::reviewing::{DECISIONS, REPORTS, VERSIONS, VOTES, decision_document, version_document};
 use crate::{StorageError, Store, reviews};
 
 /// How many documents are inserted with one command.
@@ -77,9 +75,7 @@ fn reaction(stored: &StoredReview, by: &str) -> Document {
 
 fn vote_document(stored: &StoredReview, vote: &StoredVote) -> Document {
     let mut doc = reaction(stored, &vote.by.0);
-    doc.extend(
-        doc! { "value": vote.vote.name(), "round": vote.round, "at": date(vote.at) },
-    );
+    doc.extend(doc! { "value": vote.vote.name(), "round": vote.round, "at": date(vote.at) });
     doc
 }
 

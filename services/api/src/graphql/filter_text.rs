@@ -29,13 +29,16 @@ pub fn product_filter(engine: &Engine, text: &str) -> Result<ProductFilter, Stri
         messages.collect::<Vec<_>>().join(" ")
     })?;
     let value = prepared.variable(VARIABLE);
-    let input = ProductFilterInput::parse(value).map_err(|error| error.into_server_error(Default::default()).message)?;
-    input.filter().map_err(|failure| failure.message().to_owned())
+    let input = ProductFilterInput::parse(value)
+        .map_err(|error| error.into_server_error(Default::default()).message)?;
+    input
+        .filter()
+        .map_err(|failure| failure.message().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use vitrine_model::filter::{SpecTest, NumberTest};
+    use vitrine_model::filter::{NumberTest, SpecTest};
 
     use super::*;
     use crate::graphql::engine;
@@ -69,7 +72,10 @@ mod tests {
             ("null", "filter"),
         ] {
             let message = refused(text);
-            assert!(message.contains(said) && !message.contains('$'), "{text}: {message}");
+            assert!(
+                message.contains(said) && !message.contains('$'),
+                "{text}: {message}"
+            );
         }
     }
 }

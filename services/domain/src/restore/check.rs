@@ -37,7 +37,9 @@ impl RestoreSession {
         for source in &product.sources {
             found.check("sources.external_id", limits::code(&source.external_id));
         }
-        found.ensure(product.revision >= 1, "revision", || "is below 1".to_owned());
+        found.ensure(product.revision >= 1, "revision", || {
+            "is below 1".to_owned()
+        });
         let category = self.categories.contains_key(&product.category);
         found.ensure(category, "category", || {
             "there is no such category; its line comes before that of the product".to_owned()
@@ -152,7 +154,9 @@ fn counters(stored: &StoredReview, found: &mut Found) {
     let open = history.reports.iter().filter(|report| report.open).count();
     let open = i64::try_from(open).unwrap_or(i64::MAX);
     let helpful = review.imported_helpful.saturating_add(votes(Vote::Helpful));
-    let unhelpful = review.imported_unhelpful.saturating_add(votes(Vote::Unhelpful));
+    let unhelpful = review
+        .imported_unhelpful
+        .saturating_add(votes(Vote::Unhelpful));
     found.equals("helpful", review.helpful, helpful);
     found.equals("unhelpful", review.unhelpful, unhelpful);
     if review.author.is_some() || open != 0 {
@@ -160,7 +164,10 @@ fn counters(stored: &StoredReview, found: &mut Found) {
     }
     let waits = is_waiting(review);
     found.ensure(review.queued.is_some() == waits, "queued", || {
-        format!("a review in this state {} in the queue", if waits { "is" } else { "is not" })
+        format!(
+            "a review in this state {} in the queue",
+            if waits { "is" } else { "is not" }
+        )
     });
 }
 

@@ -236,7 +236,10 @@ impl RestoreSession {
         });
         Ok(match applied.await? {
             Ok(true) => done,
-            Ok(false) => rejected("revision", "it has changed meanwhile; import the line again"),
+            Ok(false) => rejected(
+                "revision",
+                "it has changed meanwhile; import the line again",
+            ),
             Err(key) => rejected(&key, "the database has another one with this name"),
         })
     }

@@ -104,7 +104,10 @@ impl RestoreSession {
         let ids: Vec<_> = ids.map(|review| (review.product_id, review.id)).collect();
         let found = self.store(|store| async move { store.stored_reviews(&ids).await });
         let found = found.await?;
-        Ok(found.iter().map(|one| (one.review.id, plain(one))).collect())
+        Ok(found
+            .iter()
+            .map(|one| (one.review.id, plain(one)))
+            .collect())
     }
 }
 

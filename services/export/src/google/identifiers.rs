@@ -70,10 +70,7 @@ fn values(product: &Product, dictionary: &Dictionary, key: &str) -> Vec<String> 
 /// Blanks and hyphens are ignored. Returns `None` if the check digit is wrong.
 #[must_use]
 pub fn gtin(text: &str) -> Option<String> {
-    let code: String = text
-        .chars()
-        .filter(|c| !matches!(c, ' ' | '-'))
-        .collect();
+    let code: String = text.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     match (code.len(), digits) {
         (8 | 12 | 13 | 14, digits) if digits == code.len() => {
@@ -132,7 +129,15 @@ mod tests {
 
     #[test]
     fn other_codes_are_none() {
-        for text in ["", "4006381333932", "123", "4006381x33931", "0-306-40615-3", "X806442957", "ééééé"] {
+        for text in [
+            "",
+            "4006381333932",
+            "123",
+            "4006381x33931",
+            "0-306-40615-3",
+            "X806442957",
+            "ééééé",
+        ] {
             assert_eq!(gtin(text), None, "{text}");
         }
     }

@@ -79,7 +79,11 @@ impl ProductsWriter {
             self.remarks.add("products without a price are left out");
             return Ok(());
         };
-        let images: Vec<&Media> = product.media.iter().filter(|media| is_image(media)).collect();
+        let images: Vec<&Media> = product
+            .media
+            .iter()
+            .filter(|media| is_image(media))
+            .collect();
         let Some((first, others)) = images.split_first() else {
             self.remarks.add("products without a picture are left out");
             return Ok(());

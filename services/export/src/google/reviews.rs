@@ -176,7 +176,8 @@ fn note_identifiers(product: &FeedProduct, remarks: &mut Remarks) {
         remarks.add("products have a GTIN that is not valid, which is left out");
     }
     if known.gtins.is_empty() && (known.mpns.is_empty() || product.brand.is_none()) {
-        remarks.add("products have neither a GTIN nor a brand with an MPN: Google may not match them");
+        remarks
+            .add("products have neither a GTIN nor a brand with an MPN: Google may not match them");
     }
 }
 
@@ -194,7 +195,9 @@ fn reviewer(xml: &mut Xml, review: &Review) -> io::Result<()> {
 
 fn images(xml: &mut Xml, review: &Review) -> io::Result<()> {
     let images = review.media.iter();
-    let mut images = images.filter(|media| media.kind == MediaKind::Image).peekable();
+    let mut images = images
+        .filter(|media| media.kind == MediaKind::Image)
+        .peekable();
     if images.peek().is_none() {
         return Ok(());
     }

@@ -47,13 +47,15 @@ impl Xml {
     ) -> io::Result<()> {
         self.open(name, attributes)?;
         let text = allowed(text);
-        self.writer.write_event(Event::Text(BytesText::new(&text)))?;
+        self.writer
+            .write_event(Event::Text(BytesText::new(&text)))?;
         self.close(name)
     }
 
     /// Begins a new line.
     pub(super) fn line(&mut self) -> io::Result<()> {
-        self.writer.write_event(Event::Text(BytesText::from_escaped("\n")))
+        self.writer
+            .write_event(Event::Text(BytesText::from_escaped("\n")))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -67,9 +69,7 @@ impl Xml {
 
 /// The text without characters that XML 1.0 forbids.
 pub(super) fn allowed(text: &str) -> Cow<'_, str> {
-    let is_forbidden = |c: char| {
-        matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
-    };
+    let is_forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     if text.contains(is_forbidden) {
         Cow::Owned(text.replace(is_forbidden, ""))
     } else {
@@ -84,6 +84,9 @@ mod tests {
     #[test]
     fn forbidden_characters_are_removed() {
         assert_eq!(allowed("a\u{0}b\u{b}\u{1f}c\u{ffff}"), "abc");
-        assert_eq!(allowed("a\tb\r\n\u{85}\u{10ffff}"), "a\tb\r\n\u{85}\u{10ffff}");
+        assert_eq!(
+            allowed("a\tb\r\n\u{85}\u{10ffff}"),
+            "a\tb\r\n\u{85}\u{10ffff}"
+        );
     }
 }

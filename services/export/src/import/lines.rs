@@ -123,7 +123,8 @@ impl Lines {
     /// The digest of the records, and what is wrong with the file as a whole.
     pub(super) fn end(self) -> (String, Option<String>) {
         let digest = self.tally.digest.to_string();
-        let broken = self.broken.or_else(|| match &self.end {
+        let broken = self.broken.or_else(|| {
+            match &self.end {
             None => Some(
                 "is not complete: its last line is missing; export again, which continues a file \
                  that was interrupted"
@@ -135,6 +136,7 @@ impl Lines {
                     .to_owned(),
             ),
             Some(_) => None,
+        }
         });
         (digest, broken)
     }

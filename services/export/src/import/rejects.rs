@@ -32,7 +32,8 @@ impl Rejects {
             Some(to) => to,
             None => self.file.insert(BufWriter::new(File::create(&self.path)?)),
         };
-        let entry = json!({ "file": file, "line": line, "outcome": "rejected", "reasons": reasons });
+        let entry =
+            json!({ "file": file, "line": line, "outcome": "rejected", "reasons": reasons });
         writeln!(to, "{entry}")
     }
 

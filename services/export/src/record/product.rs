@@ -256,11 +256,7 @@ fn details_value(details: &Details) -> Option<Value> {
     value.ok()
 }
 
-fn details(
-    kind: &str,
-    value: Option<Value>,
-    items: Vec<ItemRecord>,
-) -> Result<Details, Rejection> {
+fn details(kind: &str, value: Option<Value>, items: Vec<ItemRecord>) -> Result<Details, Rejection> {
     let kind = Kind::of(kind);
     if kind == Kind::Bundle {
         let items = items.into_iter().map(ItemRecord::item);

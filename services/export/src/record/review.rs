@@ -291,7 +291,11 @@ impl ReviewRecord {
             created_at: self.created_at,
             edited_at: self.edited_at,
             revision: self.revision,
-            decisions: self.decisions.into_iter().map(DecisionFields::decision).collect(),
+            decisions: self
+                .decisions
+                .into_iter()
+                .map(DecisionFields::decision)
+                .collect(),
             reply: self.reply.map(ReplyRecord::reply),
             reports: self.reports,
             queued: self.queued.map(QueuedRecord::queued),

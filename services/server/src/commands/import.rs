@@ -1,4 +1,6 @@
-//! `import`: products and reviews from files of other systems.
+//! `import`: products and reviews from files of other systems, and exports of this one.
+
+mod restore;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +21,10 @@ use crate::settings::{Common, Import};
 const INCOMPLETE: u8 = 2;
 
 pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<ExitCode> {
-    let mapping = Arc::new(Mapping::load(&arguments.mapping)?);
+    let Some(mapping) = &arguments.mapping else {
+        return Box::pin(restore::run(settings, arguments)).await;
+    };
+    let mapping = Arc::new(Mapping::load(mapping)?);
     if let Some(rows) = arguments.sample {
         for file in &arguments.files {
             let sample = vitrine_ingest::sample::sample(file, &mapping, rows)?;
@@ -28,12 +33,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
         return Ok(ExitCode::SUCCESS);
     }
     let options = ImportOptions {
-        rejects: Some(
-            arguments
-                .rejects
-                .clone()
-                .unwrap_or_else(|| default_rejects_file(&arguments.files[0])),
-        ),
+        rejects: Some(rejects_file(&arguments)),
         files: arguments.files,
         mapping,
         mode: if arguments.dry_run {
@@ -73,6 +73,12 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     } else {
         ExitCode::from(INCOMPLETE)
     })
+}
+
+/// The file for rejected lines.
+fn rejects_file(arguments: &Import) -> PathBuf {
+    let given = arguments.rejects.clone();
+    given.unwrap_or_else(|| default_rejects_file(&arguments.files[0]))
 }
 
 /// The default file for rejected lines: in the current directory, named after the feed.
