@@ -17,6 +17,7 @@ use vitrine_model::product::{Details, Product};
 use vitrine_model::review::ReviewStatus;
 use vitrine_model::supplier::Supplier;
 use vitrine_storage::export::CatalogueSnapshot;
+use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
 use crate::filter::Hint;
@@ -188,7 +189,7 @@ impl Reader {
         self.send_reference(&mut snapshot).await?;
         let last = snapshot.window_end(after, WINDOW).await?;
         let views = snapshot.products(after, last, &self.condition).await?;
-        let products = views.iter().map(|view| view.product());
+        let products = views.iter().map(ProductView::product);
         let products: Vec<Product> = products.collect::<Result<_, StorageError>>()?;
         let products = self.with_complete_bundles(products, &mut snapshot).await?;
         self.send_changed_suppliers(&products, &mut snapshot)

@@ -141,7 +141,7 @@ fn request(options: &ExportOptions, from: Option<ProductId>) -> ExportRequest {
 
 /// A writer of one of the formats.
 enum Writer {
-    Lines(LinesWriter),
+    Lines(Box<LinesWriter>),
     Tables(Box<TablesWriter>),
     Reviews(Box<ReviewsWriter>),
     Products(Box<ProductsWriter>),
@@ -163,7 +163,7 @@ impl Writer {
                     filter: options.filter_text.clone(),
                 };
                 let (writer, from) = LinesWriter::open(target, header, options.restart)?;
-                return Ok((Self::Lines(writer), from));
+                return Ok((Self::Lines(Box::new(writer)), from));
             }
             Format::Tables => {
                 let Target::Directory(directory) = target else {

@@ -77,17 +77,13 @@ impl LinesWriter {
             }
         };
         let begun = if restart { None } else { begun(path, &header)? };
-        match begun {
-            Some(begun) => {
-                let output = Output::resume(path, begun.length).map_err(ExportError::Write)?;
-                let tally = begun.tally;
-                Ok((Self { output, tally }, Some(begun.product)))
-            }
-            None => {
-                let output = Output::create(path).map_err(ExportError::Write)?;
-                Ok((Self::begin(output, &header)?, None))
-            }
+        if let Some(begun) = begun {
+            let output = Output::resume(path, begun.length).map_err(ExportError::Write)?;
+            let tally = begun.tally;
+            return Ok((Self { output, tally }, Some(begun.product)));
         }
+        let output = Output::create(path).map_err(ExportError::Write)?;
+        Ok((Self::begin(output, &header)?, None))
     }
 
     fn begin(mut output: Output, header: &[u8]) -> Result<Self, ExportError> {

@@ -274,7 +274,9 @@ impl TablesWriter {
             self.products,
         ];
         for table in all.into_iter().chain(self.reviews) {
-            let output = table.into_inner().map_err(|error| error.into_error())?;
+            let output = table
+                .into_inner()
+                .map_err(csv::IntoInnerError::into_error)?;
             report.bytes += output.bytes();
             output.finish()?;
         }

@@ -163,9 +163,7 @@ impl Store {
 impl CatalogueSnapshot {
     /// Returns the version of the reference data.
     pub async fn reference_version(&mut self) -> Result<i64, StorageError> {
-        let found = self
-            .all("settings", doc! { "_id": "reference" }, "_id_")
-            .await?;
+        let found = self.all("settings", doc! { "_id": "reference" }).await?;
         let version = found
             .first()
             .map(|doc| Fields::of("settings", doc).opt_i64("v"));
@@ -175,7 +173,7 @@ impl CatalogueSnapshot {
     /// Returns the data that products refer to.
     pub async fn reference(&mut self) -> Result<ReferenceData, StorageError> {
         let entries = self.read_all("spec_keys", reference::read_entry).await?;
-        let dimensions = self.all(DIMENSIONS, Document::new(), "_id_").await?;
+        let dimensions = self.all(DIMENSIONS, Document::new()).await?;
         Ok(ReferenceData {
             version: self.reference_version().await?,
             units: self.read_all("units", reference::read_unit).await?,
@@ -197,7 +195,7 @@ impl CatalogueSnapshot {
             Document::new,
             |ids| doc! { "_id": { "$in": ids.collect::<Vec<Bson>>() } },
         );
-        let found = self.all("suppliers", filter, "_id_").await?;
+        let found = self.all("suppliers", filter).await?;
         found
             .iter()
             .map(|doc| reference::read_supplier(&Fields::of("suppliers", doc)))
@@ -366,7 +364,7 @@ impl CatalogueSnapshot {
             .iter()
             .map(|review| doc! { "_id": of_review(*review, part) });
         let filter = doc! { "$or": ranges.collect::<Vec<Document>>() };
-        self.all(collection, filter, "_id_").await
+        self.all(collection, filter).await
     }
 
     /// Returns the decisions on these reviews, oldest first. Relies on the index `review`.
@@ -395,13 +393,12 @@ impl CatalogueSnapshot {
         &mut self,
         collection: &str,
         filter: Document,
-        index: &str,
     ) -> Result<Vec<RawDocumentBuf>, StorageError> {
         let collection = self.store.raw(collection);
         let find = collection
             .find(filter)
             .sort(doc! { "_id": 1 })
-            .hint(Hint::Name(index.to_owned()));
+            .hint(Hint::Name("_id_".to_owned()));
         collect(find, &mut self.session).await
     }
 
@@ -410,7 +407,7 @@ impl CatalogueSnapshot {
         collection: &'static str,
         read: impl Fn(&Fields<'_>) -> Read<T>,
     ) -> Result<Vec<T>, StorageError> {
-        let found = self.all(collection, Document::new(), "_id_").await?;
+        let found = self.all(collection, Document::new()).await?;
         found
             .iter()
             .map(|doc| read(&Fields::of(collection, doc)))

@@ -99,6 +99,7 @@ fn a_feed_of_products_follows_the_rules() {
         let long = "word ".repeat(60);
         app.has([
             product(long.trim())
+                .source("feed", "long")
                 .category(["Home & Garden", "Lamps"])
                 .price("39.90")
                 .description(&"text \u{2} ".repeat(1_000))
@@ -134,7 +135,12 @@ fn a_feed_of_products_follows_the_rules() {
             .collect();
         assert_eq!(details, ["4006381333931", "16.9 cm"]);
         let remarks: Vec<&str> = report.remarks.0.keys().copied().collect();
-        insta::assert_snapshot!(remarks.join("\n"), @"");
+        insta::assert_snapshot!(remarks.join("\n"), @r"
+        products have a GTIN that is not valid, which is left out
+        products have neither a GTIN nor a brand with an MPN
+        products without a picture are left out
+        products without a price are left out
+        ");
     });
 }
 

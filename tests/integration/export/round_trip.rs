@@ -15,14 +15,14 @@ async fn seen(app: &App, catalog: &vitrine_domain::Catalog) -> Value {
             id slug sku name kind status description brand revision createdAt updatedAt
             price { amount currency } media { url alt } category { id name ancestors { slug } }
             supplier { supplierId name country } specs { key label text qualifier }
-            ratingStats { count average histogram { rating count } recommended { share } }
+            ratingStats { count average histogram { rating count } recommendedShare }
             topReviews(first: 10) { reviewId title rating helpfulCount }
             reviews(first: 10) { nodes { id rating title body status helpfulCount unhelpfulCount isVerified: verified
                 author { name } reply { text } createdAt editedAt revision reports
                 moderation { by reason note } versions { title rating } } }
         } }
         moderationQueue { nodes { id status queueReason queuedSince reports { by reason note } } }
-        specKeys(first: 50) { nodes { key label type aliases unit: baseUnit { symbol } } }
+        specKeys(first: 50) { nodes { key label type aliases baseUnit } }
         suppliers(first: 10) { nodes { id name country } }
         categories { id slug name }
     }"#;
@@ -48,7 +48,7 @@ fn an_export_is_read_into_an_empty_database_that_is_then_equal() {
         assert_eq!(read.digest, before);
         assert_eq!(
             (read.of("products").created, read.of("reviews").created),
-            (10, 7)
+            (9, 7)
         );
         assert_eq!(digest(&catalog).await, before);
         assert_eq!(seen(app, &catalog).await, page);
@@ -72,7 +72,19 @@ fn every_part_of_the_shop_is_in_the_export() {
         let report = export(&app.catalog, &to_file(&written)).await;
         insta::assert_snapshot!(
             report.counts.each().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join("\n"),
-            @""
+            @r"
+        units 1
+        spec_keys 8
+        categories 3
+        dimensions 1
+        suppliers 2
+        products 9
+        reviews 7
+        votes 2
+        reports 1
+        versions 1
+        decisions 1
+        "
         );
         let text = fs::read_to_string(&written).unwrap();
         for computed in ["top_reviews", "histogram", "tokens", "keywords"] {
@@ -94,7 +106,7 @@ fn an_import_that_is_repeated_changes_nothing() {
         export(&app.catalog, &to_file(&written)).await;
         let before = digest(&app.catalog).await;
         let (read, rejected) = read_back(&app.catalog, &written).await;
-        assert_eq!((rejected.as_str(), read.of("products").unchanged), ("", 10));
+        assert_eq!((rejected.as_str(), read.of("products").unchanged), ("", 9));
         assert_eq!(
             (read.of("reviews").unchanged, read.of("reviews").created),
             (7, 0)

@@ -1,6 +1,6 @@
 //! Filters outside of requests: commands take them as the JSON that clients send as a variable.
 
-use async_graphql::InputType as _;
+use async_graphql::{InputType as _, Pos};
 use serde_json::{Map, Value};
 use vitrine_model::filter::ProductFilter;
 
@@ -30,7 +30,7 @@ pub fn product_filter(engine: &Engine, text: &str) -> Result<ProductFilter, Stri
     })?;
     let value = prepared.variable(VARIABLE);
     let input = ProductFilterInput::parse(value)
-        .map_err(|error| error.into_server_error(Default::default()).message)?;
+        .map_err(|error| error.into_server_error(Pos::default()).message)?;
     input
         .filter()
         .map_err(|failure| failure.message().to_owned())

@@ -7,6 +7,7 @@ use vitrine_model::import::LineOutcome;
 use vitrine_model::product::ProductStatus;
 use vitrine_model::review::Review;
 use vitrine_storage::export::{ReviewHistory, StoredReview};
+use vitrine_storage::views::ProductView;
 
 use super::{RestoreSession, check, differs, rejected};
 use crate::DomainError;
@@ -27,23 +28,20 @@ impl RestoreSession {
         let (mut new, mut places, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for (at, stored) in reviews.into_iter().enumerate() {
             let wrong = check::review(&stored);
-            outcomes.push(if !wrong.is_empty() {
-                LineOutcome::Rejected(wrong)
-            } else if !products.contains(&stored.review.product_id) {
-                rejected("product", "there is no such product")
-            } else {
-                match known.get(&stored.review.id) {
-                    Some(known) if *known == plain(&stored) => {
-                        // An interrupted restore may have stored the review only.
-                        kept.push(stored);
-                        LineOutcome::Unchanged
-                    }
-                    Some(_) => differs("review"),
-                    None => {
-                        new.push(stored);
-                        places.push(at);
-                        LineOutcome::Created
-                    }
+            let has_product = products.contains(&stored.review.product_id);
+            outcomes.push(match known.get(&stored.review.id) {
+                _ if !wrong.is_empty() => LineOutcome::Rejected(wrong),
+                _ if !has_product => rejected("product", "there is no such product"),
+                Some(known) if *known == plain(&stored) => {
+                    // An interrupted restore may have stored the review only.
+                    kept.push(stored);
+                    LineOutcome::Unchanged
+                }
+                Some(_) => differs("review"),
+                None => {
+                    new.push(stored);
+                    places.push(at);
+                    LineOutcome::Created
                 }
             });
         }
@@ -92,7 +90,7 @@ impl RestoreSession {
         let found = self.store(move |store| async move {
             store.get_many_products(&ids, &ProductStatus::ALL).await
         });
-        Ok(found.await?.iter().map(|view| view.id()).collect())
+        Ok(found.await?.iter().map(ProductView::id).collect())
     }
 
     /// The reviews that are stored already, as an export has them, without their histories.

@@ -316,17 +316,15 @@ impl SpecRecord {
             self.date.map(SpecValue::Date),
         ];
         let mut values = values.into_iter().flatten();
-        match (values.next(), values.next()) {
-            (Some(value), None) => Ok(Spec {
-                key: self.key,
-                value,
-                qualifier: self.qualifier,
-            }),
-            _ => {
-                let reason = "a spec has one of text, number, quantity, boolean and date";
-                Err(Rejection::new(format!("specs.{}", self.key), reason))
-            }
-        }
+        let (Some(value), None) = (values.next(), values.next()) else {
+            let reason = "a spec has one of text, number, quantity, boolean and date";
+            return Err(Rejection::new(format!("specs.{}", self.key), reason));
+        };
+        Ok(Spec {
+            key: self.key,
+            value,
+            qualifier: self.qualifier,
+        })
     }
 }
 

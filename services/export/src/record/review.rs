@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use vitrine_domain::export::{
-    Report, StoredDecision, StoredReport, StoredReview, StoredVersion, StoredVote,
+    Report, ReviewHistory, StoredDecision, StoredReport, StoredReview, StoredVersion, StoredVote,
 };
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
@@ -307,7 +307,7 @@ impl ReviewRecord {
             review,
             digest,
             erased: self.erased,
-            history: Default::default(),
+            history: ReviewHistory::default(),
         })
     }
 

@@ -23,7 +23,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     if arguments.dry_run {
         let checked = check(&options, |position| update(&bar, position)).await;
         bar.finish_and_clear();
-        return finished(&checked.context("reading")?);
+        return Ok(finished(&checked.context("reading")?));
     }
     let database = Database::open(settings, &log_progress).await?;
     database
@@ -43,7 +43,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
         print("stopped; run the same command again to complete the import");
         return Ok(ExitCode::FAILURE);
     };
-    finished(&restored.context("importing")?)
+    Ok(finished(&restored.context("importing")?))
 }
 
 /// Fails unless all files are exports of a shop with the currency of the settings.
@@ -69,13 +69,13 @@ fn check_files(settings: &Common, arguments: &Import) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn finished(report: &ImportReport) -> anyhow::Result<ExitCode> {
+fn finished(report: &ImportReport) -> ExitCode {
     print(report.to_string().trim_end());
-    Ok(if report.is_complete() {
+    if report.is_complete() {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(INCOMPLETE)
-    })
+    }
 }
 
 fn update(bar: &ProgressBar, position: Position) {
