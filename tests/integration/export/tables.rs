@@ -35,7 +35,6 @@ fn tables_have_what_people_look_for() {
         assert_eq!((report.counts.products, report.counts.reviews), (9, 7));
         let table = |name: &str| rows(&directory.path().join("shop").join(name));
         let products = table("products.csv");
-        assert_eq!(products.len(), 9);
         let lamp = find(&products, "name", "lamp");
         for (column, value) in [
             ("price", "12"),
