@@ -102,8 +102,12 @@ pub async fn export(
     mut progress: impl FnMut(&Counts),
     hint: impl FnMut(&Hint),
 ) -> Result<ExportReport, ExportError> {
+    // An invalid filter is refused before a file is begun.
+    let mut stream = catalog.export(request(options, None)).await?;
     let (mut writer, from) = Writer::open(catalog, options)?;
-    let mut stream = catalog.export(request(options, from)).await?;
+    if from.is_some() {
+        stream = catalog.export(request(options, from)).await?;
+    }
     stream.hints.iter().for_each(hint);
     let mut report = ExportReport {
         continued: from.is_some(),

@@ -51,7 +51,7 @@ async fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Work => Box::pin(serve::work(&cli)).await,
         Command::Migrate(command) => migrate(&cli.common, command).await,
         Command::Import(options) => import::run(&cli.common, options).await,
-        Command::Export(options) => Box::pin(export::run(&cli.common, options)).await,
+        Command::Export(options) => Box::pin(export::run(&cli.common, &options)).await,
         Command::Mapping(command) => mapping::run(&command),
         Command::Units => {
             mapping::units();

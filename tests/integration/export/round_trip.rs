@@ -18,7 +18,7 @@ async fn seen(app: &App, catalog: &vitrine_domain::Catalog) -> Value {
             ratingStats { count average histogram { rating count } recommendedShare }
             topReviews(first: 10) { reviewId title rating helpfulCount }
             reviews(first: 10) { nodes { id rating title body status helpfulCount unhelpfulCount isVerified: verified
-                author { name } reply { text } createdAt editedAt revision reports
+                author { name } reply { text } createdAt editedAt revision reports { by reason note }
                 moderation { by reason note } versions { title rating } } }
         } }
         moderationQueue { nodes { id status queueReason queuedSince reports { by reason note } } }

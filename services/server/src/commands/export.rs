@@ -18,8 +18,8 @@ use super::{log_progress, print, shutdown_signal};
 use crate::database::Database;
 use crate::settings::{Common, Export, ExportFormat, FeedAvailability, FeedCondition};
 
-pub(super) async fn run(settings: &Common, arguments: Export) -> anyhow::Result<ExitCode> {
-    let options = options(&arguments)?;
+pub(super) async fn run(settings: &Common, arguments: &Export) -> anyhow::Result<ExitCode> {
+    let options = options(arguments)?;
     let database = Database::open(settings, &log_progress).await?;
     database.require_schema().await?;
     let catalog = database.catalog_read_only(settings).await?;
@@ -45,7 +45,7 @@ pub(super) async fn run(settings: &Common, arguments: Export) -> anyhow::Result<
         });
         return Ok(ExitCode::FAILURE);
     };
-    let report = outcome.map_err(|error| explained(error, &arguments))?;
+    let report = outcome.map_err(|error| explained(error, arguments))?;
     let said = report.to_string();
     if options.target == Target::Standard {
         said.lines().for_each(log_progress);
