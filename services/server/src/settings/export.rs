@@ -27,7 +27,7 @@ pub struct Export {
     /// digests.
     #[arg(long, conflicts_with_all = ["out", "format", "restart"])]
     pub digest: bool,
-    /// The origin of the shop, such as https://shop.example. For feeds.
+    /// The origin of the shop: its scheme and host. For feeds.
     #[arg(long, value_name = "ORIGIN")]
     pub site: Option<String>,
     /// The path of a product page, with {slug}, {sku} or {id}. For feeds. [default: /p/{slug}]
