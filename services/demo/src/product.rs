@@ -63,11 +63,11 @@ pub(crate) fn generate(demo: &Demo, index: usize) -> GeneratedProduct {
     let draft = ProductDraft {
         source: reference(index),
         sku: writer.sku(brand),
-        kind: writer.family.kind.clone(),
-        name,
+        kind: Some(writer.family.kind.clone()),
+        name: Some(name),
         description,
         brand: Some(brand.to_owned()),
-        status: writer.planned.status,
+        status: Some(writer.planned.status),
         category: writer.leaf.path.to_vec(),
         supplier: writer.supplier(brand),
         price: writer.price(),
@@ -77,6 +77,7 @@ pub(crate) fn generate(demo: &Demo, index: usize) -> GeneratedProduct {
         bundle,
         created_at: Some(writer.planned.created),
         create_only: false,
+        owns: Vec::new(),
     };
     let facts = writer.facts;
     GeneratedProduct { draft, facts }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
+use crate::contribution::{ProductField, Standing};
 use crate::money::Money;
 use crate::product::{Details, Media, ProductStatus};
 use crate::rating::Stars;
@@ -21,18 +22,19 @@ pub struct ProductDraft {
     /// The stock-keeping unit. If a product of another source has it, the draft is merged into that
     /// product. If `None`, `system:id` is used.
     pub sku: Option<String>,
-    /// The kind: `book`, `electronics`, or one without a type of its own.
-    pub kind: String,
-    /// The name.
-    pub name: String,
+    /// The kind: `book`, `electronics`, or one without a type of its own. A product that does not
+    /// exist yet needs it.
+    pub kind: Option<String>,
+    /// The name. A product that does not exist yet needs it.
+    pub name: Option<String>,
     /// The description.
     pub description: Option<String>,
     /// The brand.
     pub brand: Option<String>,
     /// The status; drafts and archived products are not shown to shoppers.
-    pub status: ProductStatus,
+    pub status: Option<ProductStatus>,
     /// The names of the categories, root first; the last one is the product's. Missing ones are
-    /// created. Not empty.
+    /// created. A product that does not exist yet needs one.
     pub category: Vec<String>,
     /// The supplier; created if missing.
     pub supplier: Option<SupplierDraft>,
@@ -51,6 +53,28 @@ pub struct ProductDraft {
     /// Whether a product that already exists is left unchanged. Used for products derived from rows
     /// of reviews, which repeat the product in every row.
     pub create_only: bool,
+    /// The fields that its source owns, whatever other sources of the product say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owns: Vec<ProductField>,
+}
+
+impl ProductDraft {
+    /// Returns true if it lacks a field without which no product can be created: name, kind or
+    /// category.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.name.is_none() || self.kind.is_none() || self.category.is_empty()
+    }
+
+    /// Returns how its source ranks among those of its product.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing {
+            owns: self.owns.clone(),
+            partial: self.is_partial(),
+            derived: self.create_only,
+        }
+    }
 }
 
 /// A reference to an object of another system.
@@ -121,6 +145,8 @@ pub enum LineOutcome {
     Updated,
     /// The same was already stored.
     Unchanged,
+    /// It is stored, and waits for a line that creates the product.
+    Waiting,
     /// The line was rejected, for these reasons.
     Rejected(Vec<Rejection>),
 }

@@ -25,6 +25,7 @@
 //! | [`facet`] | counting the values of matching products, and filter panels |
 //! | [`filter`] | filters and sorts of products and reviews |
 //! | [`cursor`] | signed, versioned keyset cursors |
+//! | [`contribution`] | what several sources say about a product, and the content that follows |
 //! | [`import`] | drafts that feeds are mapped to, and the outcome of each line |
 //! | [`idempotency`] | keys that make it safe to send a request twice |
 //! | [`worker`] | reports of background workers |
@@ -32,6 +33,7 @@
 pub mod activity;
 pub mod category;
 pub mod clock;
+pub mod contribution;
 pub mod cursor;
 pub mod derived;
 pub mod erasure;

@@ -5,6 +5,7 @@ use strum::EnumCount;
 
 use crate::activity::ActivitySummary;
 use crate::clock::Timestamp;
+use crate::contribution::Standing;
 use crate::fold::Computed;
 use crate::id::{CategoryId, ProductId};
 use crate::money::Money;
@@ -91,6 +92,9 @@ pub struct Source {
     pub imported_at: Timestamp,
     /// A digest of the last draft, so that importing the same again changes nothing.
     pub digest: String,
+    /// How it ranks among the sources of the product.
+    #[serde(default)]
+    pub standing: Standing,
 }
 
 /// Flags of a product that has, or receives, unusually many reviews: special read and write paths

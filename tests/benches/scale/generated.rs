@@ -107,11 +107,11 @@ impl Generated {
             format!("Department {}", leaf % PARENTS + 1),
             format!("Leaf {leaf:02} {}", self.words[leaf * 7]),
         ];
-        ["thing", "gadget", "tool", "part"][leaf % 4].clone_into(&mut draft.kind);
+        draft.kind = Some(["thing", "gadget", "tool", "part"][leaf % 4].to_owned());
         draft.specs = specs;
         // The giants have to be on sale.
         if self.reviews[index] < 1_000 && random.chance(0.03) {
-            draft.status = random.pick(&[ProductStatus::Draft, ProductStatus::Archived]);
+            draft.status = Some(random.pick(&[ProductStatus::Draft, ProductStatus::Archived]));
         }
         draft
     }
@@ -134,11 +134,11 @@ impl Generated {
         ProductDraft {
             source: external(format!("p{index}")),
             sku: Some(sku.clone()),
-            kind: "thing".to_owned(),
-            name: self.name(&brand, random),
+            kind: Some("thing".to_owned()),
+            name: Some(self.name(&brand, random)),
             description: Some(self.text(4, random)),
             brand: Some(brand),
-            status: ProductStatus::Active,
+            status: Some(ProductStatus::Active),
             category: Vec::new(),
             supplier: Some(self.supplier(random)),
             price: random.chance(0.8).then(|| price(random)),
@@ -152,6 +152,7 @@ impl Generated {
             bundle: Vec::new(),
             created_at: Some(self.before_end(random)),
             create_only: false,
+            owns: Vec::new(),
         }
     }
 
