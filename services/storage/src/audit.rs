@@ -15,12 +15,13 @@ use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
-use vitrine_model::product::{Details, Product};
+use vitrine_model::product::{Details, Product, Source};
 use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus};
 use vitrine_model::spec::{Dictionary, KeyUsage};
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
+use crate::contributions::{self, Contributions};
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::names::{self, NAMES, NameOwner};
@@ -119,13 +120,14 @@ impl Store {
         let by_id = doc! { "_id": 1 };
         let all = self.sorted_cursor(products::COLLECTION, by_id.clone(), "_id_");
         let mut products = all.await?;
-        let by_product = doc! { "product_id": 1 };
-        let all = self.sorted_cursor(reviews::COLLECTION, by_product, "author");
+        let all = self.sorted_cursor(reviews::COLLECTION, doc! { "product_id": 1 }, "author");
         let mut reviews = SortedRows::new(all.await?, read_stored);
         let all = self.sorted_cursor(MONTHS, by_id.clone(), "_id_");
         let mut months = SortedRows::new(all.await?, read_month);
-        let all = self.sorted_cursor(ranks::COLLECTION, by_id, "_id_");
+        let all = self.sorted_cursor(ranks::COLLECTION, by_id.clone(), "_id_");
         let mut stale_ranks = SortedRows::new(all.await?, ranks::read_row);
+        let all = self.sorted_cursor(contributions::COLLECTION, by_id, "_id_");
+        let mut contributed = SortedRows::new(all.await?, read_contributions);
         let mut lookups = Lookups::default();
         let mut names = 0;
         while let Some(doc) = products.try_next().await? {
@@ -141,13 +143,15 @@ impl Store {
             while let Some((product, month)) = months.before(&id).await? {
                 found.extend(orphaned_month(product, &month));
             }
+            names += self
+                .audit_waiting(&mut contributed, Some(&id), &mut lookups, found)
+                .await?;
+            product.audit_sources(contributed.at(&id).await?.as_ref(), found);
             let mut recounted = Recounted::default();
             while let Some(stored) = reviews.at(&id).await? {
                 recounted.add(&stored, found);
                 lookups.add_review(&stored.review);
-                if lookups.is_full() {
-                    self.look_up(std::mem::take(&mut lookups), found).await?;
-                }
+                self.look_up_some(&mut lookups, found).await?;
             }
             let mut stored = BTreeMap::new();
             while let Some((month, histogram)) = months.at(&id).await? {
@@ -155,9 +159,7 @@ impl Store {
             }
             product.audit(&recounted, &stored, &reference, found);
             names += lookups.add(&product);
-            if lookups.is_full() {
-                self.look_up(std::mem::take(&mut lookups), found).await?;
-            }
+            self.look_up_some(&mut lookups, found).await?;
         }
         while let Some((_, stored)) = reviews.next().await? {
             found.push(orphan(&stored.review));
@@ -165,6 +167,9 @@ impl Store {
         while let Some((product, month)) = months.next().await? {
             found.extend(orphaned_month(product, &month));
         }
+        names += self
+            .audit_waiting(&mut contributed, None, &mut lookups, found)
+            .await?;
         self.look_up(lookups, found).await?;
         self.audit_name_count(names, found).await
     }
@@ -213,6 +218,41 @@ impl Store {
                 let place = format!("{} {id}", schema.collection);
                 found.push(difference(&place, "validator", "invalid", "valid"));
             }
+        }
+        Ok(())
+    }
+
+    /// Audits the products that wait, before one with this id, or all that are left. Returns the
+    /// number of their names.
+    async fn audit_waiting(
+        &self,
+        rows: &mut SortedRows<ProductId, Contributions>,
+        before: Option<&ProductId>,
+        lookups: &mut Lookups,
+        found: &mut Audit,
+    ) -> Result<u64, StorageError> {
+        let mut names = 0;
+        loop {
+            let next = match before {
+                Some(id) => rows.before(id).await?,
+                None => rows.next().await?,
+            };
+            let Some((_, waiting)) = next else {
+                return Ok(names);
+            };
+            names += lookups.add_waiting(&waiting, found);
+            self.look_up_some(lookups, found).await?;
+        }
+    }
+
+    /// Looks values up once there are enough of them.
+    async fn look_up_some(
+        &self,
+        lookups: &mut Lookups,
+        found: &mut Audit,
+    ) -> Result<(), StorageError> {
+        if lookups.is_full() {
+            self.look_up(std::mem::take(lookups), found).await?;
         }
         Ok(())
     }
@@ -361,6 +401,25 @@ impl Lookups {
         count
     }
 
+    /// Adds the names of a product that does not exist yet; returns their number. Reports it if it
+    /// does not wait.
+    fn add_waiting(&mut self, waiting: &Contributions, found: &mut Audit) -> u64 {
+        let place = place(contributions::COLLECTION, waiting.product);
+        if waiting.waiting_sku.is_none() {
+            found.push(difference(&place, "product", "none", "one that exists"));
+            return 0;
+        }
+        let named = NameOwner {
+            product: waiting.product,
+            review: None,
+        };
+        let names = waiting.waiting_names();
+        let count = names.len() as u64;
+        self.names
+            .extend(names.into_iter().map(|name| (name, named)));
+        count
+    }
+
     fn add_review(&mut self, review: &Review) {
         let name = names::of_review(review);
         self.names
@@ -441,6 +500,11 @@ fn read_stored(doc: &RawDocumentBuf) -> Read<(ProductId, Stored)> {
         marks,
     };
     Ok((stored.review.product_id, stored))
+}
+
+fn read_contributions(doc: &RawDocumentBuf) -> Read<(ProductId, Contributions)> {
+    let found = contributions::read(doc)?;
+    Ok((found.product, found))
 }
 
 fn read_month(doc: &RawDocumentBuf) -> Read<(ProductId, (i32, Histogram))> {
@@ -545,6 +609,25 @@ impl ProductAudit {
     fn ignore_stale_ranks(&mut self) {
         let interest = self.product.activity.interest();
         stats::ignore_stale_ranks(&mut self.stored, &self.product.computed.stats, interest);
+    }
+
+    /// What the sources say is stored, with the same sources, unless a single source describes the
+    /// whole product.
+    fn audit_sources(&self, stored: Option<&Contributions>, found: &mut Audit) {
+        let sources = &self.product.sources;
+        let Some(stored) = stored else {
+            if sources.len() > 1 || sources.iter().any(|source| source.standing.partial) {
+                self.differs(found, "contributions", &"none", sources);
+            }
+            return;
+        };
+        let said: Vec<&Source> = stored.all.iter().map(|one| &one.source).collect();
+        if !said.iter().copied().eq(sources) {
+            self.differs(found, "sources of contributions", &said, sources);
+        }
+        if let Some(sku) = &stored.waiting_sku {
+            self.differs(found, "contributions wait for", sku, &"nothing");
+        }
     }
 
     fn audit(

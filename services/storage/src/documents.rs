@@ -1,5 +1,6 @@
 //! How model types are encoded as documents and decoded from them.
 
+pub(crate) mod contribution;
 pub(crate) mod product;
 pub(crate) mod reference;
 pub(crate) mod review;

@@ -13,6 +13,7 @@
 //! | [`product_writes`], [`product_changes`] | which products change: by this process, and by any |
 //! | [`products`], [`reviews`], [`reference`] | queries of one collection, or of a few related ones |
 //! | [`write`] | multi-document transactions of the catalogue |
+//! | [`contributions`] | what the sources of a product say, and lines that wait for a product |
 //! | [`counts`] | facet counts and precomputed panels |
 //! | [`facet_rows`] | products as rows that facets are counted from in memory |
 //! | [`category_counts`] | number of products in each category |
@@ -61,6 +62,7 @@ pub mod batch;
 pub mod category_counts;
 pub mod changes;
 pub mod claims;
+pub mod contributions;
 pub mod counts;
 pub mod durability;
 pub mod erasure;

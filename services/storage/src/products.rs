@@ -9,8 +9,9 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::filter::{AccessPath, Condition, ProductSort, Words};
 use vitrine_model::id::ProductId;
-use vitrine_model::product::{Product, ProductStatus};
+use vitrine_model::product::{Product, ProductStatus, Source};
 
+use crate::contributions::Contributions;
 use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{Boundary, ListQuery, Page, PageRequest};
 use crate::names::{self, NameKind, stored_ids};
@@ -102,6 +103,8 @@ pub struct KnownProduct {
     pub sku: String,
     /// The digest of the last record of each source, by `(system, external id)`.
     pub digests: HashMap<(String, String), String>,
+    /// Whether it waits: what sources say of it is stored, but it does not exist yet.
+    pub waiting: bool,
 }
 
 impl ProductKey {
@@ -269,7 +272,7 @@ impl Store {
         u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))
     }
 
-    /// Returns the products with these external ids of a system. Two commands.
+    /// Returns the products with these external ids of a system. Two commands, three if some wait.
     pub async fn known_products(
         &self,
         system: &str,
@@ -280,7 +283,7 @@ impl Store {
         self.find_known(&sources).await
     }
 
-    /// Returns the products with these stock-keeping units. Two commands.
+    /// Returns the products with these stock-keeping units. Two commands, three if some wait.
     pub async fn known_skus(&self, skus: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
         let names: Vec<String> = skus.iter().map(|sku| names::sku(sku)).collect();
         let mut found = self.find_known(&names).await?;
@@ -390,7 +393,18 @@ impl Store {
             .projection(doc! { "sku": 1, "sources": 1 })
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        found.iter().map(read_known).collect()
+        let mut known: Vec<KnownProduct> =
+            found.iter().map(read_known).collect::<Result<_, _>>()?;
+        let mut missing: HashSet<ProductId> = named.values().map(|named| named.product).collect();
+        for product in &known {
+            missing.remove(&product.id);
+        }
+        if !missing.is_empty() {
+            let missing: Vec<ProductId> = missing.into_iter().collect();
+            let waiting = self.get_many_contributions(&missing).await?;
+            known.extend(waiting.into_iter().filter_map(waiting_product));
+        }
+        Ok(known)
     }
 
     /// Inserts each document. Returns `None` for an inserted one, otherwise the fields of the
@@ -527,9 +541,22 @@ fn read_known(doc: &RawDocumentBuf) -> Result<KnownProduct, StorageError> {
     Ok(KnownProduct {
         id: ProductId::from_i64(fields.id("_id")?),
         sku: fields.string("sku")?,
-        digests: sources
-            .into_iter()
-            .map(|s| ((s.system, s.external_id), s.digest))
-            .collect(),
+        digests: digests(sources.into_iter()),
+        waiting: false,
     })
+}
+
+/// A product that waits; `None` if it has arrived since.
+fn waiting_product(found: Contributions) -> Option<KnownProduct> {
+    Some(KnownProduct {
+        id: found.product,
+        sku: found.waiting_sku?,
+        digests: digests(found.all.into_iter().map(|one| one.source)),
+        waiting: true,
+    })
+}
+
+fn digests(sources: impl Iterator<Item = Source>) -> HashMap<(String, String), String> {
+    let digests = sources.map(|source| ((source.system, source.external_id), source.digest));
+    digests.collect()
 }

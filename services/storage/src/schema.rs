@@ -11,12 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 34] = [
+const FILES: [&str; 35] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
     include_str!("../../../schema/mongodb/categories.json"),
     include_str!("../../../schema/mongodb/category_generations.json"),
+    include_str!("../../../schema/mongodb/contributions.json"),
     include_str!("../../../schema/mongodb/stale_copies.json"),
     include_str!("../../../schema/mongodb/cursors.json"),
     include_str!("../../../schema/mongodb/erasures.json"),

@@ -158,8 +158,8 @@ pub const MAX_SHARDS: usize = 8;
 /// The transactions that may span more than [`MAX_SHARDS`] shards.
 pub const MANY_SHARDS: &[ManyShards] = &[
     ManyShards {
-        collections: &["products", "names", "stale_copies"],
-        why: "an import of products, one batch with its names at a time; the workers suppliers and merges, some hundred products at a time",
+        collections: &["products", "names", "contributions", "stale_copies"],
+        why: "an import of products, one batch with its names and what their sources say at a time; the workers suppliers and merges, some hundred products at a time",
     },
     ManyShards {
         collections: &[

@@ -217,6 +217,30 @@ impl WriteUnit {
             names.map(|name| names::product_document(&name, product.id))
         });
         self.insert_names(names.collect()).await?;
+        self.insert_named(products, encoding).await
+    }
+
+    /// Inserts a product that owns some of its names already.
+    pub(crate) async fn insert_with_reserved_names(
+        &mut self,
+        product: &Product,
+        reserved: &[String],
+        encoding: Encoding<'_>,
+    ) -> Result<(), StorageError> {
+        let names = names::of_product(product).into_iter();
+        let names = names.filter(|name| !reserved.contains(name));
+        let names = names.map(|name| names::product_document(&name, product.id));
+        self.insert_names(names.collect()).await?;
+        self.insert_named(std::slice::from_ref(product), encoding)
+            .await
+    }
+
+    /// Inserts products whose names are inserted.
+    async fn insert_named(
+        &mut self,
+        products: &[Product],
+        encoding: Encoding<'_>,
+    ) -> Result<(), StorageError> {
         self.write.add(products.iter().map(|product| product.id));
         let docs = products
             .iter()
@@ -230,7 +254,12 @@ impl WriteUnit {
         Ok(())
     }
 
-    async fn insert_names(&mut self, names: Vec<Document>) -> Result<(), StorageError> {
+    /// The store and the session of the transaction.
+    pub(crate) const fn parts(&mut self) -> (&Store, &mut ClientSession) {
+        (&self.store, &mut self.session)
+    }
+
+    pub(crate) async fn insert_names(&mut self, names: Vec<Document>) -> Result<(), StorageError> {
         let taken = self.store.insert_names(&mut self.session, names).await;
         taken.map_err(TransactionError::into_storage)
     }
@@ -698,7 +727,7 @@ impl WriteUnit {
         }
     }
 
-    async fn find_one(
+    pub(crate) async fn find_one(
         &mut self,
         collection: &str,
         filter: Document,
@@ -724,7 +753,11 @@ impl WriteUnit {
         Ok(all)
     }
 
-    async fn insert(&mut self, collection: &str, docs: Vec<Document>) -> Result<(), StorageError> {
+    pub(crate) async fn insert(
+        &mut self,
+        collection: &str,
+        docs: Vec<Document>,
+    ) -> Result<(), StorageError> {
         let mut docs = docs.into_iter().peekable();
         while docs.peek().is_some() {
             let some = docs.by_ref().take(MAX_INSERTED).collect();
@@ -756,7 +789,7 @@ impl WriteUnit {
         }
     }
 
-    async fn replace(
+    pub(crate) async fn replace(
         &mut self,
         collection: &str,
         filter: Document,
@@ -786,13 +819,18 @@ impl WriteUnit {
         Ok(updated.map_err(storage_error)?.matched_count)
     }
 
-    async fn delete(&mut self, collection: &str, filter: Document) -> Result<(), StorageError> {
+    pub(crate) async fn delete(
+        &mut self,
+        collection: &str,
+        filter: Document,
+    ) -> Result<u64, StorageError> {
         let collection = self.store.documents(collection);
         let deleted = collection
             .delete_many(filter)
             .session(&mut self.session)
             .await;
-        deleted.map(drop).map_err(storage_error)
+        let deleted = deleted.map_err(storage_error)?;
+        Ok(deleted.deleted_count)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Encoding of products.
 
 use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::contribution::{ProductField, Standing};
 use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
@@ -170,13 +171,19 @@ fn computed(product: &Product) -> Document {
 }
 
 fn spec_document(spec: &Spec, units: &UnitTable) -> Document {
+    let mut doc = plain_spec(spec);
+    put(&mut doc, "n", spec.value.canonical(units));
+    doc
+}
+
+/// A spec without the number in the base unit.
+pub(crate) fn plain_spec(spec: &Spec) -> Document {
     let mut doc =
         doc! { "k": &spec.key, "t": spec.value.value_type().name(), "v": spec_value(&spec.value) };
     if let SpecValue::Quantity { unit, .. } = &spec.value {
         doc.insert("u", unit);
     }
     put(&mut doc, "q", spec.qualifier.as_deref());
-    put(&mut doc, "n", spec.value.canonical(units));
     doc
 }
 
@@ -217,7 +224,7 @@ pub(crate) fn read_spec_in_place(fields: Fields<'_>) -> Read<Spec<&str>> {
     })
 }
 
-fn money(money: Money) -> Document {
+pub(crate) fn money(money: Money) -> Document {
     doc! { "amount": money.minor, "currency": money.currency.code() }
 }
 
@@ -255,13 +262,23 @@ pub(crate) fn read_media(fields: Fields<'_>) -> Read<Media> {
     })
 }
 
-fn source(source: &Source) -> Document {
-    doc! {
+pub(crate) fn source(source: &Source) -> Document {
+    let Standing {
+        owns,
+        partial,
+        derived,
+    } = &source.standing;
+    let owned: Vec<&str> = owns.iter().map(|field| field.name()).collect();
+    let mut doc = doc! {
         "system": &source.system,
         "external_id": &source.external_id,
         "imported_at": date(source.imported_at),
         "digest": &source.digest,
-    }
+    };
+    put(&mut doc, "owns", (!owned.is_empty()).then_some(owned));
+    put(&mut doc, "partial", partial.then_some(true));
+    put(&mut doc, "derived", derived.then_some(true));
+    doc
 }
 
 pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
@@ -270,6 +287,11 @@ pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
         external_id: fields.string("external_id")?,
         imported_at: fields.date("imported_at")?,
         digest: fields.string("digest")?,
+        standing: Standing {
+            owns: fields.items("owns", |field| ProductField::named(field.as_str()?))?,
+            partial: fields.opt_bool("partial")?.unwrap_or(false),
+            derived: fields.opt_bool("derived")?.unwrap_or(false),
+        },
     })
 }
 
@@ -309,7 +331,7 @@ pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
 
 /// Details are plain structures that serde encodes; only the items of a bundle refer to products.
 /// Empty details are not stored: a kind that gets a type of its own has products without them.
-fn details(details: &Details) -> Option<Document> {
+pub(crate) fn details(details: &Details) -> Option<Document> {
     if details.is_empty() {
         return None;
     }
