@@ -8,10 +8,12 @@
 pub(crate) mod categories;
 mod check;
 mod keys;
-mod merge;
+pub(crate) mod merge;
 mod products;
 mod reviews;
 mod suppliers;
+mod updates;
+mod waiting;
 
 use std::collections::HashMap;
 
@@ -65,6 +67,8 @@ pub struct ImportSession {
 struct Simulated {
     products: HashMap<ExternalRef, (ProductId, String)>,
     skus: HashMap<String, (ProductId, String)>,
+    /// The products that would be waited for, with their SKUs.
+    waiting: HashMap<ProductId, String>,
     reviews: HashMap<ExternalRef, (ProductId, String)>,
     authors: HashMap<(ProductId, String), String>,
 }

@@ -11,6 +11,7 @@ use vitrine_model::product::{
 use vitrine_model::spec::{KeyUsage, Spec, SpecKey};
 use vitrine_model::text::{collapse, slug, slug_with};
 use vitrine_storage::StorageError;
+use vitrine_storage::contributions::Contributions;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 
@@ -19,6 +20,7 @@ use super::{
     DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
     specs,
 };
+use crate::import::merge::Merged;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::specs::{less_used, with_current_keys};
@@ -130,6 +132,15 @@ impl Command for CreateProduct {
         if self.new.slug.is_none() {
             draft.product.slug = free_slug(&draft.product, at).await?;
         }
+        // The first try may have found that the SKU belongs to a product that waits.
+        let waiting = if at.nth > 0 {
+            unit.waiting_product(&draft.product.sku).await?
+        } else {
+            None
+        };
+        if let Some(waiting) = &waiting {
+            draft.take_waiting(waiting, unit).await?;
+        }
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(refusals, None));
         }
@@ -137,8 +148,16 @@ impl Command for CreateProduct {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
-        match unit.insert_product(&draft.product, encoding).await {
-            Err(StorageError::Conflict { key }) => self.taken(&key, &draft.product),
+        let product = &draft.product;
+        let inserted = match &waiting {
+            None => unit.insert_product(product, encoding).await,
+            Some(waiting) => match unit.insert_awaited(product, waiting, encoding).await {
+                Ok(false) => return Ok(Step::Retry),
+                inserted => inserted.map(drop),
+            },
+        };
+        match inserted {
+            Err(StorageError::Conflict { key }) => self.taken(&key, product, at).await,
             inserted => {
                 inserted?;
                 stored(unit, &draft).await
@@ -177,9 +196,17 @@ impl CreateProduct {
         }
     }
 
-    fn taken(&self, key: &str, product: &Product) -> Result<Step<ProductView>, StorageError> {
+    async fn taken(
+        &self,
+        key: &str,
+        product: &Product,
+        at: &Attempt,
+    ) -> Result<Step<ProductView>, StorageError> {
         // A derived slug is derived again; a duplicate id is reported as retryable.
         if key == "_id" || (key == "slug" && self.new.slug.is_none()) {
+            return Ok(Step::Retry);
+        }
+        if key == "sku" && at.store().is_waiting_sku(&product.sku).await? {
             return Ok(Step::Retry);
         }
         taken(key, product, None)
@@ -240,6 +267,11 @@ impl Command for ChangeProduct {
             .replace_product(&draft.product, before.revision, encoding)
             .await;
         match replaced {
+            Err(StorageError::Conflict { key })
+                if key == "sku" && at.store().is_waiting_sku(&draft.product.sku).await? =>
+            {
+                Ok(Step::refuse(awaited(&draft.product.sku), Some(view)))
+            }
             Err(StorageError::Conflict { key }) => taken(&key, &draft.product, Some(view)),
             Ok(false) => Ok(Step::Retry),
             replaced => {
@@ -300,6 +332,24 @@ impl<'a> Draft<'a> {
             errors: ValidationErrors::default(),
             new_keys: Vec::new(),
         }
+    }
+
+    /// Takes the reserved id of the product that waits for the SKU, and what its sources say.
+    async fn take_waiting(
+        &mut self,
+        waiting: &Contributions,
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        let dictionary = &self.at.reference.dictionary;
+        let merged = Merged::new(&[], &waiting.all, dictionary);
+        let supplier = match merged.new_supplier() {
+            Some(id) => unit.supplier(id).await?,
+            None => None,
+        };
+        let supplier = supplier.map(|supplier| supplier.extract(self.at.now));
+        self.product = merged.apply(self.product.clone(), supplier, dictionary);
+        self.product.id = waiting.product;
+        Ok(())
     }
 
     /// Applies the fields that the patch sets.
@@ -565,6 +615,15 @@ fn taken(
     let message = format!("another product has the {field} {value}");
     let refusal = UserError::new(UserErrorCode::Taken, &[&field], message);
     Ok(Step::refuse(refusal, current))
+}
+
+/// The refusal of a SKU that an existing product cannot get.
+fn awaited(sku: &str) -> UserError {
+    let message = format!(
+        "feeds have lines for the sku {sku} and wait for its product: create a product with it, or \
+         import this product with it"
+    );
+    UserError::new(UserErrorCode::Taken, &[&"sku"], message)
 }
 
 /// The product as it is now stored.

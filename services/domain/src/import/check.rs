@@ -12,7 +12,7 @@ use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
 /// All errors of a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
     let mut errors = ValidationErrors::default();
-    errors.length("name", &draft.name, 1, MAX_NAME_CHARACTERS);
+    errors.optional("name", draft.name.as_deref(), MAX_NAME_CHARACTERS);
     errors.optional(
         "description",
         draft.description.as_deref(),
@@ -94,16 +94,18 @@ impl ValidationErrors {
     }
 
     fn kind(&mut self, draft: &ProductDraft) {
-        let kind = &draft.kind;
-        self.check("kind", limits::kind(kind));
-        let typed = draft.details.kind().is_none_or(|of| of == Kind::of(kind));
+        let kind = draft.kind.as_deref();
+        if let Some(kind) = kind {
+            self.check("kind", limits::kind(kind));
+        }
+        let of = kind.map(Kind::of);
+        let typed = draft.details.kind().is_none_or(|typed| Some(typed) == of);
         self.ensure(typed, "details", || {
-            format!(
-                "details of a {} in a product of kind {kind}",
-                draft.details.kind().map_or("generic", Kind::name)
-            )
+            let details = draft.details.kind().map_or("generic", Kind::name);
+            let kind = kind.map_or("no kind".to_owned(), |kind| format!("kind {kind}"));
+            format!("details of a {details} in a product of {kind}")
         });
-        let bundle = matches!(draft.details, Details::Bundle(_)) || Kind::of(kind) == Kind::Bundle;
+        let bundle = matches!(draft.details, Details::Bundle(_)) || of == Some(Kind::Bundle);
         self.ensure(bundle || draft.bundle.is_empty(), "bundle", || {
             "only products of kind bundle have items".to_owned()
         });
@@ -112,11 +114,9 @@ impl ValidationErrors {
     }
 
     fn categories(&mut self, path: &[String]) {
-        self.ensure(
-            (1..=MAX_CATEGORY_DEPTH).contains(&path.len()),
-            "category",
-            || format!("a category is a path of 1 to {MAX_CATEGORY_DEPTH} names"),
-        );
+        self.ensure(path.len() <= MAX_CATEGORY_DEPTH, "category", || {
+            format!("a category is a path of 1 to {MAX_CATEGORY_DEPTH} names")
+        });
         for name in path {
             self.length("category", name, 1, MAX_LABEL_CHARACTERS);
         }

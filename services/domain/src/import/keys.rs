@@ -87,7 +87,10 @@ impl ImportSession {
     }
 
     /// Raises the usage of keys, which fixes their types.
-    async fn use_keys(&mut self, mut keys: Vec<(SpecKey, KeyUsage)>) -> Result<bool, DomainError> {
+    pub(super) async fn use_keys(
+        &mut self,
+        mut keys: Vec<(SpecKey, KeyUsage)>,
+    ) -> Result<bool, DomainError> {
         keys.sort_by(|(a, used), (b, other)| a.key.cmp(&b.key).then(other.cmp(used)));
         keys.dedup_by(|(a, _), (b, _)| a.key == b.key);
         if keys.is_empty() || !self.writes() {

@@ -9,8 +9,9 @@
 //!    vocabulary.
 //! 4. Insert new products, at most 250 per transaction, with the generations of their categories.
 //!    After a duplicate name or a write conflict the products of that transaction are inserted one
-//!    by one. Existing products are updated by compare-and-set on `revision`; `merge.rs` combines
-//!    what several systems say.
+//!    by one. Existing products are updated by compare-and-set on `revision` (`updates.rs`);
+//!    `merge.rs` combines what several systems say. A draft without name, kind or category waits
+//!    for one that has them (`waiting.rs`).
 //!
 //! A process that dies between 3 and 4 leaves keys, words, categories and suppliers without
 //! products. The next run uses them.
@@ -19,14 +20,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::id::ProductId;
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
 use vitrine_model::product::{Bundle, BundleItem, Kind, Product, ProductStatus};
 use vitrine_model::spec::{Dictionary, MAX_SPECS, Spec};
 use vitrine_model::text::{slug, slug_with};
-use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
 use super::keys::{self, DictionaryChanges};
@@ -36,24 +36,29 @@ use crate::admin::bundles::copy;
 use crate::{DomainError, limits};
 
 /// How often a write is retried after another process was faster.
-const MAX_TRIES: usize = 4;
+pub(super) const MAX_TRIES: usize = 4;
 
 /// The extended references of products in bundles; `None` for a product that is itself a bundle.
-type Items = HashMap<ExternalRef, Option<BundleItem>>;
+pub(super) type Items = HashMap<ExternalRef, Option<BundleItem>>;
 
 /// What to do with a draft.
-enum Plan {
+#[derive(Clone, Copy)]
+pub(super) enum Plan {
     Create,
     Update(ProductId),
+    /// Store it until a product with its SKU is created.
+    Wait,
+    /// Add it to what waits for this product, or create the product.
+    Join(ProductId),
 }
 
-/// The result of an update.
-enum UpdateOutcome {
-    Done,
-    /// The product has changed since it was read.
-    Outdated,
-    /// Another product has the SKU.
-    SkuTaken,
+/// What is stored of a source.
+#[derive(Clone)]
+pub(super) struct KnownSource {
+    pub(super) id: ProductId,
+    pub(super) digest: String,
+    /// The SKU that it waits for, if its product does not exist yet.
+    pub(super) waiting_sku: Option<String>,
 }
 
 /// A valid draft.
@@ -73,7 +78,7 @@ impl ValidDraft<'_> {
             draft: self.draft,
             digest: self.digest.clone(),
             specs: self.specs.clone(),
-            category: CategoryId::from_i64(0),
+            category: None,
             supplier: None,
             bundle: self.bundle.clone(),
         };
@@ -82,10 +87,10 @@ impl ValidDraft<'_> {
 }
 
 /// What the database already has for a round of drafts.
-struct Existing {
-    known: HashMap<ExternalRef, (ProductId, String)>,
-    skus: HashMap<String, KnownProduct>,
-    items: Items,
+pub(super) struct Existing {
+    pub(super) known: HashMap<ExternalRef, KnownSource>,
+    pub(super) skus: HashMap<String, KnownProduct>,
+    pub(super) items: Items,
 }
 
 impl ImportSession {
@@ -113,24 +118,33 @@ impl ImportSession {
         round: &[usize],
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
-        let found = Existing {
+        let of_round = || round.iter().map(|at| &drafts[*at]);
+        let skus = of_round().filter_map(|draft| draft.sku.clone());
+        let mut found = Existing {
             known: self
-                .known_sources(round.iter().map(|at| &drafts[*at].source))
+                .find_sources(of_round().map(|draft| &draft.source))
                 .await?,
-            skus: self.known_skus(round.iter().map(|at| &drafts[*at])).await?,
-            items: self
-                .bundle_items(round.iter().map(|at| &drafts[*at]))
-                .await?,
+            skus: self.find_skus(skus.collect()).await?,
+            items: self.bundle_items(of_round()).await?,
         };
+        self.leave_other_skus(of_round(), &mut found.known).await?;
         let passed = self
             .check_products(drafts, round, &found, &mut outcomes)
             .await?;
-        let prepared = self.prepare(passed).await?;
-        let (new, old): (Vec<_>, Vec<_>) = prepared
-            .into_iter()
-            .partition(|(_, plan, _)| matches!(plan, Plan::Create));
+        let (mut new, mut waiting) = (Vec::new(), Vec::new());
+        let (mut old, mut joining) = (Vec::new(), Vec::new());
+        for (at, plan, prepared) in self.prepare(passed).await? {
+            match plan {
+                Plan::Create => new.push((at, prepared)),
+                Plan::Wait => waiting.push((at, prepared)),
+                Plan::Update(id) => old.push((at, id, prepared)),
+                Plan::Join(id) => joining.push((at, id, prepared)),
+            }
+        }
         self.create_products(new, &mut outcomes).await?;
+        self.wait_for_products(waiting, &mut outcomes).await?;
         self.update_products(old, &mut outcomes).await?;
+        self.join_waiting(joining, &mut outcomes).await?;
         Ok(outcomes)
     }
 
@@ -175,7 +189,8 @@ impl ImportSession {
         found: &Existing,
         dictionary: &Dictionary,
     ) -> Result<(ValidDraft<'a>, DictionaryChanges), LineOutcome> {
-        let (plan, digest) = classify(draft, found)?;
+        let digest = draft_digest(draft, &found.items);
+        let plan = plan(draft, &digest, found)?;
         let reference = self.catalog.reference();
         let refused = check::product(draft, &reference.units);
         if !refused.is_empty() {
@@ -185,7 +200,7 @@ impl ImportSession {
             bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        let changes = DictionaryChanges::of(&checked, draft.status, dictionary);
+        let changes = DictionaryChanges::of(&checked, checked_status(draft), dictionary);
         let passed = ValidDraft {
             at,
             draft,
@@ -205,7 +220,8 @@ impl ImportSession {
         &mut self,
         passed: Vec<ValidDraft<'a>>,
     ) -> Result<Vec<(usize, Plan, Prepared<'a>)>, DomainError> {
-        let paths: Vec<&[String]> = passed.iter().map(|p| p.draft.category.as_slice()).collect();
+        let paths = passed.iter().map(|p| p.draft.category.as_slice());
+        let paths: Vec<&[String]> = paths.filter(|path| !path.is_empty()).collect();
         let mut categories = None;
         for _ in 0..MAX_TRIES {
             categories = self.categories_at(&paths).await?;
@@ -213,7 +229,9 @@ impl ImportSession {
                 break;
             }
         }
-        let categories = categories.ok_or(DomainError::Unavailable(None))?;
+        let mut categories = categories
+            .ok_or(DomainError::Unavailable(None))?
+            .into_iter();
         let suppliers: Vec<_> = passed
             .iter()
             .filter_map(|p| p.draft.supplier.as_ref())
@@ -221,7 +239,7 @@ impl ImportSession {
         self.find_or_create_suppliers(&suppliers).await?;
         let now = self.catalog.now();
         let mut prepared = Vec::with_capacity(passed.len());
-        for (one, category) in passed.into_iter().zip(categories) {
+        for one in passed {
             let ValidDraft {
                 at,
                 draft,
@@ -235,6 +253,7 @@ impl ImportSession {
                 .as_ref()
                 .and_then(|draft| self.supplier(draft));
             let supplier = supplier.map(|supplier| supplier.extract(now));
+            let names_category = !draft.category.is_empty();
             prepared.push((
                 at,
                 plan,
@@ -242,7 +261,7 @@ impl ImportSession {
                     draft,
                     digest,
                     specs,
-                    category,
+                    category: names_category.then(|| categories.next()).flatten(),
                     supplier,
                     bundle,
                 },
@@ -253,12 +272,10 @@ impl ImportSession {
 
     async fn create_products(
         &mut self,
-        new: Vec<(usize, Plan, Prepared<'_>)>,
+        mut waiting: Vec<(usize, Prepared<'_>)>,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<(), DomainError> {
         let now = self.catalog.now();
-        let mut waiting: Vec<(usize, Prepared<'_>)> =
-            new.into_iter().map(|(at, _, p)| (at, p)).collect();
         for suffix in 0..MAX_TRIES {
             if waiting.is_empty() {
                 return Ok(());
@@ -284,7 +301,7 @@ impl ImportSession {
                         waiting.push((at, prepared));
                         continue;
                     }
-                    Some(_) => self.resolve_conflict(&prepared).await?,
+                    Some(_) => self.settle(&prepared).await?,
                 };
                 outcomes.insert(at, outcome);
             }
@@ -319,7 +336,7 @@ impl ImportSession {
     }
 
     /// Records what a dry run would have stored; `Some` names the key that would have conflicted.
-    fn simulate_product(&mut self, product: &Product) -> Option<String> {
+    pub(super) fn simulate_product(&mut self, product: &Product) -> Option<String> {
         if self.simulated.skus.contains_key(&product.sku) {
             return Some("sku".to_owned());
         }
@@ -337,119 +354,7 @@ impl ImportSession {
         None
     }
 
-    /// The outcome of a new product that a unique index refused: another import created it first,
-    /// or another product has its SKU.
-    async fn resolve_conflict(
-        &mut self,
-        prepared: &Prepared<'_>,
-    ) -> Result<LineOutcome, DomainError> {
-        let source = &prepared.draft.source;
-        let known = self.known_sources(std::iter::once(source)).await?;
-        if let Some((id, digest)) = known.get(source) {
-            let same = *digest == prepared.digest || prepared.draft.create_only;
-            return if same {
-                Ok(LineOutcome::Unchanged)
-            } else {
-                self.update_product(*id, prepared).await
-            };
-        }
-        let skus = self.known_skus(std::iter::once(prepared.draft)).await?;
-        match skus
-            .get(&prepared.sku())
-            .filter(|product| !is_of_system(product, &source.system))
-        {
-            Some(product) => self.update_product(product.id, prepared).await,
-            None => Ok(LineOutcome::Rejected(vec![sku_taken(&prepared.sku())])),
-        }
-    }
-
-    async fn update_products(
-        &mut self,
-        old: Vec<(usize, Plan, Prepared<'_>)>,
-        outcomes: &mut BTreeMap<usize, LineOutcome>,
-    ) -> Result<(), DomainError> {
-        for (at, plan, prepared) in old {
-            if let Plan::Update(id) = plan {
-                let outcome = self.update_product(id, &prepared).await?;
-                outcomes.insert(at, outcome);
-            }
-        }
-        Ok(())
-    }
-
-    async fn update_product(
-        &mut self,
-        id: ProductId,
-        prepared: &Prepared<'_>,
-    ) -> Result<LineOutcome, DomainError> {
-        if !self.writes() {
-            let known = (id, prepared.digest.clone());
-            self.simulated
-                .products
-                .insert(prepared.draft.source.clone(), known);
-        }
-        let mut prepared = prepared.clone();
-        for _ in 0..MAX_TRIES {
-            let found = self
-                .store(move |store| async move {
-                    store.get_many_products(&[id], &ProductStatus::ALL).await
-                })
-                .await?;
-            let Some(view) = found.first() else {
-                return Ok(LineOutcome::Updated);
-            };
-            let before = view.product()?;
-            let expected = before.revision;
-            let product = prepared.update(before, self.catalog.now());
-            if let Some(refused) = self.too_large(&product) {
-                return Ok(LineOutcome::Rejected(vec![refused]));
-            }
-            let sku = product.sku.clone();
-            match self.apply(product, expected).await? {
-                UpdateOutcome::Done => return Ok(LineOutcome::Updated),
-                UpdateOutcome::SkuTaken => return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)])),
-                UpdateOutcome::Outdated => {
-                    let now = self.catalog.now();
-                    let supplier = self.reread_supplier(prepared.draft.supplier.as_ref());
-                    let supplier = supplier.await?.map(|supplier| supplier.extract(now));
-                    prepared.supplier = supplier;
-                }
-            }
-        }
-        let reason = "the product kept changing while it was imported; import the line again";
-        Ok(LineOutcome::Rejected(vec![Rejection::new(
-            "revision", reason,
-        )]))
-    }
-
-    /// Stores an update, except in a dry run.
-    async fn apply(&self, product: Product, expected: i64) -> Result<UpdateOutcome, DomainError> {
-        if !self.writes() {
-            return Ok(UpdateOutcome::Done);
-        }
-        self.catalog
-            .insert_words(std::slice::from_ref(&product))
-            .await?;
-        let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
-        self.store(move |store| async move {
-            let encoding = Encoding {
-                units: &reference.units,
-                currency,
-            };
-            match store
-                .apply_product_content(&product, expected, encoding)
-                .await
-            {
-                Ok(true) => Ok(UpdateOutcome::Done),
-                Ok(false) => Ok(UpdateOutcome::Outdated),
-                Err(StorageError::Conflict { .. }) => Ok(UpdateOutcome::SkuTaken),
-                Err(error) => Err(error),
-            }
-        })
-        .await
-    }
-
-    fn too_large(&self, product: &Product) -> Option<Rejection> {
+    pub(super) fn too_large(&self, product: &Product) -> Option<Rejection> {
         if product.specs.len() > MAX_SPECS {
             let reason = format!(
                 "{} specs together with other sources; {MAX_SPECS} are possible",
@@ -468,11 +373,29 @@ impl ImportSession {
         &self,
         sources: impl Iterator<Item = &ExternalRef>,
     ) -> Result<HashMap<ExternalRef, (ProductId, String)>, DomainError> {
+        let found = self.find_sources(sources).await?.into_iter();
+        let existing = found.filter(|(_, known)| known.waiting_sku.is_none());
+        Ok(existing
+            .map(|(source, known)| (source, (known.id, known.digest)))
+            .collect())
+    }
+
+    /// What is stored of these sources, also of those that wait for their product; in a dry run,
+    /// with what would be stored.
+    pub(super) async fn find_sources(
+        &self,
+        sources: impl Iterator<Item = &ExternalRef>,
+    ) -> Result<HashMap<ExternalRef, KnownSource>, DomainError> {
         let mut by_system: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut known = HashMap::new();
         for source in sources {
-            if let Some(simulated) = self.simulated.products.get(source) {
-                known.insert(source.clone(), simulated.clone());
+            if let Some((id, digest)) = self.simulated.products.get(source) {
+                let simulated = KnownSource {
+                    id: *id,
+                    digest: digest.clone(),
+                    waiting_sku: self.simulated.waiting.get(id).cloned(),
+                };
+                known.insert(source.clone(), simulated);
             }
             by_system
                 .entry(source.system.clone())
@@ -483,24 +406,30 @@ impl ImportSession {
             let found =
                 self.store(|store| async move { store.known_products(&system, &ids).await });
             for product in found.await? {
+                let waiting_sku = product.waiting.then_some(product.sku);
                 for ((system, external_id), digest) in product.digests {
-                    // In a dry run, simulated writes take precedence.
                     let source = ExternalRef {
                         system,
                         external_id,
                     };
-                    known.entry(source).or_insert((product.id, digest));
+                    // In a dry run, simulated writes take precedence.
+                    known.entry(source).or_insert_with(|| KnownSource {
+                        id: product.id,
+                        digest,
+                        waiting_sku: waiting_sku.clone(),
+                    });
                 }
             }
         }
         Ok(known)
     }
 
-    async fn known_skus(
+    /// The products with these SKUs, also those that are waited for; in a dry run, with those that
+    /// would exist.
+    pub(super) async fn find_skus(
         &self,
-        drafts: impl Iterator<Item = &ProductDraft>,
+        skus: Vec<String>,
     ) -> Result<HashMap<String, KnownProduct>, DomainError> {
-        let skus: Vec<String> = drafts.filter_map(|draft| draft.sku.clone()).collect();
         if skus.is_empty() {
             return Ok(HashMap::new());
         }
@@ -524,12 +453,13 @@ impl ImportSession {
             id: *id,
             sku: sku.to_owned(),
             digests,
+            waiting: self.simulated.waiting.contains_key(id),
         })
     }
 
     /// A free slug for each draft: the name; if taken, the name with digits derived from the
     /// source, more with each try.
-    async fn free_slugs(
+    pub(super) async fn free_slugs(
         &self,
         waiting: &[(usize, Prepared<'_>)],
         tries: usize,
@@ -615,35 +545,80 @@ fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
 }
 
 /// What to do with a draft according to its source and SKU; `Err` when there is nothing to do.
-fn classify(draft: &ProductDraft, found: &Existing) -> Result<(Plan, String), LineOutcome> {
-    let digest = draft_digest(draft, &found.items);
-    if let Some((id, before)) = found.known.get(&draft.source) {
-        let same = draft.create_only || *before == digest;
-        return if same {
-            Err(LineOutcome::Unchanged)
-        } else {
-            Ok((Plan::Update(*id), digest))
-        };
-    }
-    match found.skus.get(&sku(draft)) {
-        None => Ok((Plan::Create, digest)),
-        Some(product) if is_of_system(product, &draft.source.system) => {
-            Err(LineOutcome::Rejected(vec![sku_taken(&product.sku)]))
+pub(super) fn plan(
+    draft: &ProductDraft,
+    digest: &str,
+    found: &Existing,
+) -> Result<Plan, LineOutcome> {
+    if let Some(known) = found.known.get(&draft.source) {
+        let waits = known.waiting_sku.is_some();
+        if known.digest == digest || (draft.create_only && !waits) {
+            return Err(LineOutcome::Unchanged);
         }
-        Some(product) => Ok((Plan::Update(product.id), digest)),
+        return Ok(if waits {
+            Plan::Join(known.id)
+        } else {
+            Plan::Update(known.id)
+        });
     }
+    let system = &draft.source.system;
+    match found.skus.get(&sku(draft)) {
+        None if !draft.is_partial() => Ok(Plan::Create),
+        None if draft.sku.is_some() => Ok(Plan::Wait),
+        None => Err(LineOutcome::Rejected(vec![no_product(draft)])),
+        Some(product) if is_of_system(product, system) => {
+            let whole = !product.waiting && !draft.is_partial();
+            let taken = if whole { sku_taken } else { second_line };
+            Err(LineOutcome::Rejected(vec![taken(&product.sku)]))
+        }
+        Some(product) if product.waiting => Ok(Plan::Join(product.id)),
+        Some(product) => Ok(Plan::Update(product.id)),
+    }
+}
+
+/// The status by which the keys of a draft are marked as used. What says only some fields of a
+/// product publishes no key before it is merged into the product.
+fn checked_status(draft: &ProductDraft) -> ProductStatus {
+    let otherwise = if draft.is_partial() {
+        ProductStatus::Draft
+    } else {
+        ProductStatus::Active
+    };
+    draft.status.unwrap_or(otherwise)
 }
 
 fn is_of_system(product: &KnownProduct, system: &str) -> bool {
     product.digests.keys().any(|(of, _)| of == system)
 }
 
-fn sku_taken(sku: &str) -> Rejection {
+pub(super) fn sku_taken(sku: &str) -> Rejection {
     Rejection::new("sku", format!("another product has the sku {sku}"))
 }
 
+fn second_line(sku: &str) -> Rejection {
+    let reason = format!("another line of this system has the sku {sku}; a system has one for it");
+    Rejection::new("sku", reason)
+}
+
+/// The reason for rejecting what says only some fields of no product that is known.
+fn no_product(draft: &ProductDraft) -> Rejection {
+    let said = [
+        ("name", draft.name.is_some()),
+        ("kind", draft.kind.is_some()),
+        ("category", !draft.category.is_empty()),
+    ];
+    let lacking = said.into_iter().filter(|(_, said)| !said);
+    let lacking: Vec<&str> = lacking.map(|(field, _)| field).collect();
+    let reason = format!(
+        "is needed: without {} this line says fields of a product that another feed describes, \
+         and the sku tells which one",
+        lacking.join(", ")
+    );
+    Rejection::new("sku", reason)
+}
+
 fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejection> {
-    if Kind::of(&draft.kind) != Kind::Bundle {
+    if draft.kind.as_deref().map(Kind::of) != Some(Kind::Bundle) {
         return Ok(None);
     }
     let mut bundle = Bundle::default();
@@ -702,7 +677,7 @@ fn distinct(drafts: &[ProductDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<us
 
 fn plain_slug(draft: &ProductDraft) -> String {
     let of_id = || slug(&draft.source.external_id);
-    slug(&draft.name)
+    slug(draft.name.as_deref().unwrap_or_default())
         .or_else(of_id)
         .unwrap_or_else(|| "product".to_owned())
 }

@@ -1,0 +1,277 @@
+//! Updating products that exist.
+
+use std::collections::BTreeMap;
+
+use vitrine_model::contribution::Contribution;
+use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::import::{LineOutcome, Rejection};
+use vitrine_model::product::{Product, ProductStatus};
+use vitrine_model::spec::KeyUsage;
+use vitrine_model::supplier::SupplierExtract;
+use vitrine_storage::StorageError;
+use vitrine_storage::contributions::Contributions;
+use vitrine_storage::products::Encoding;
+
+use super::ImportSession;
+use super::merge::{Merged, Prepared, present};
+use super::products::{MAX_TRIES, sku_taken};
+use crate::DomainError;
+use crate::specs::less_used;
+
+/// A product as it is to be stored.
+struct Change {
+    product: Product,
+    /// What its sources say, if that does not follow from the product.
+    contributions: Option<Vec<Contribution>>,
+    /// What has waited for its new SKU.
+    awaited: Option<Contributions>,
+}
+
+/// The result of an update.
+enum UpdateOutcome {
+    Done,
+    /// The product has changed since it was read.
+    Outdated,
+    /// Another product has the SKU or the source.
+    Taken,
+}
+
+impl ImportSession {
+    pub(super) async fn update_products(
+        &mut self,
+        old: Vec<(usize, ProductId, Prepared<'_>)>,
+        outcomes: &mut BTreeMap<usize, LineOutcome>,
+    ) -> Result<(), DomainError> {
+        for (at, id, prepared) in old {
+            let outcome = self.update_product(id, &prepared).await?;
+            outcomes.insert(at, outcome);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn update_product(
+        &mut self,
+        id: ProductId,
+        prepared: &Prepared<'_>,
+    ) -> Result<LineOutcome, DomainError> {
+        let mut prepared = prepared.clone();
+        let mut awaited = None;
+        for _ in 0..MAX_TRIES {
+            let found = self
+                .store(move |store| async move {
+                    store.get_many_products(&[id], &ProductStatus::ALL).await
+                })
+                .await?;
+            let Some(view) = found.first() else {
+                return Ok(self.simulate_update(id, &prepared));
+            };
+            let before = view.product()?;
+            let expected = before.revision;
+            let change = self.change(before, &prepared, awaited.take());
+            let change = match change.await? {
+                Ok(change) => change,
+                Err(refused) => return Ok(LineOutcome::Rejected(vec![refused])),
+            };
+            if !self.publish_keys(&change.product).await? {
+                continue;
+            }
+            if !self.writes() {
+                return Ok(self.simulate_update(id, &prepared));
+            }
+            let sku = change.product.sku.clone();
+            match self.apply(change, expected).await? {
+                UpdateOutcome::Done => return Ok(LineOutcome::Updated),
+                UpdateOutcome::Taken => {
+                    awaited = self.awaited(&sku, &prepared).await?;
+                    if awaited.is_none() {
+                        return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)]));
+                    }
+                }
+                UpdateOutcome::Outdated => {
+                    let now = self.catalog.now();
+                    let supplier = self.reread_supplier(prepared.draft.supplier.as_ref());
+                    let supplier = supplier.await?.map(|supplier| supplier.extract(now));
+                    prepared.supplier = supplier;
+                }
+            }
+        }
+        let reason = "the product kept changing while it was imported; import the line again";
+        Ok(LineOutcome::Rejected(vec![Rejection::new(
+            "revision", reason,
+        )]))
+    }
+
+    /// Records what a dry run would have stored of a product that exists, or would exist.
+    fn simulate_update(&mut self, id: ProductId, prepared: &Prepared<'_>) -> LineOutcome {
+        if !self.writes() {
+            let known = (id, prepared.digest.clone());
+            let source = prepared.draft.source.clone();
+            self.simulated.products.insert(source, known);
+        }
+        LineOutcome::Updated
+    }
+
+    /// Applies a draft to a product; `Err` says why it cannot be.
+    async fn change(
+        &self,
+        product: Product,
+        prepared: &Prepared<'_>,
+        awaited: Option<Contributions>,
+    ) -> Result<Result<Change, Rejection>, DomainError> {
+        let change = if awaited.is_some() || prepared.is_merged_into(&product) {
+            self.merged(product, prepared, awaited).await?
+        } else {
+            Ok(Change {
+                product: prepared.update(product, self.catalog.now()),
+                contributions: None,
+                awaited: None,
+            })
+        };
+        Ok(
+            change.and_then(|change| match self.too_large(&change.product) {
+                Some(refused) => Err(refused),
+                None => Ok(change),
+            }),
+        )
+    }
+
+    /// Applies a draft to a product whose fields have several owners.
+    async fn merged(
+        &self,
+        product: Product,
+        prepared: &Prepared<'_>,
+        awaited: Option<Contributions>,
+    ) -> Result<Result<Change, Rejection>, DomainError> {
+        let (id, now) = (product.id, self.catalog.now());
+        // Read after the product: they change with its revision only.
+        let stored = self
+            .store(move |store| async move { store.get_many_contributions(&[id]).await })
+            .await?;
+        let stored = stored.into_iter().next();
+        let before = stored.map_or_else(|| present(&product), |stored| stored.all);
+        let joining = awaited.iter().flat_map(|awaited| &awaited.all);
+        let others: Vec<Contribution> = before.iter().chain(joining).cloned().collect();
+        let after = prepared.among(&others, now);
+        let merged = Merged::new(&before, &after, &self.dictionary);
+        if merged.leaves_nobody() {
+            return Ok(Err(leaves_nobody(prepared)));
+        }
+        let supplier = self.contributed_supplier(merged.new_supplier(), prepared);
+        let supplier = supplier.await?;
+        let old = product.clone();
+        let mut product = merged.apply(product, supplier, &self.dictionary);
+        let sources = std::mem::replace(&mut product.sources, old.sources.clone());
+        if product != old {
+            product.updated_at = now;
+        }
+        product.sources = sources;
+        product.revision += 1;
+        product.sku = awaited
+            .as_ref()
+            .and_then(|awaited| awaited.waiting_sku.clone())
+            .unwrap_or(product.sku);
+        Ok(Ok(Change {
+            product,
+            contributions: Some(after),
+            awaited,
+        }))
+    }
+
+    /// What waits for the SKU that a product gets, unless another line of the same feed does.
+    async fn awaited(
+        &self,
+        sku: &str,
+        prepared: &Prepared<'_>,
+    ) -> Result<Option<Contributions>, DomainError> {
+        let found = self.find_skus(vec![sku.to_owned()]).await?;
+        let Some(id) = found
+            .get(sku)
+            .filter(|found| found.waiting)
+            .map(|found| found.id)
+        else {
+            return Ok(None);
+        };
+        let system = &prepared.draft.source.system;
+        let waiting = self.waiting(id).await?;
+        Ok(waiting.filter(|waiting| {
+            let mut sources = waiting.all.iter().map(|one| &one.source);
+            sources.all(|source| source.system != *system)
+        }))
+    }
+
+    /// The current extract of a supplier that a source of a product names.
+    pub(super) async fn contributed_supplier(
+        &self,
+        id: Option<SupplierId>,
+        prepared: &Prepared<'_>,
+    ) -> Result<Option<SupplierExtract>, DomainError> {
+        let Some(id) = id else {
+            return Ok(None);
+        };
+        if let Some(own) = prepared.supplier.as_ref().filter(|own| own.id == id) {
+            return Ok(Some(own.clone()));
+        }
+        let found = self
+            .store(move |store| async move { store.get_many_suppliers(&[id]).await })
+            .await?;
+        let now = self.catalog.now();
+        Ok(found.first().map(|supplier| supplier.extract(now)))
+    }
+
+    /// Raises the usage of the keys of a product, which may come from several sources. Returns
+    /// false if the dictionary has changed meanwhile.
+    pub(super) async fn publish_keys(&mut self, product: &Product) -> Result<bool, DomainError> {
+        let usage = KeyUsage::by(product.status);
+        let keys = less_used(&product.specs, usage, &self.dictionary);
+        self.use_keys(keys).await
+    }
+
+    /// Stores an update.
+    async fn apply(&self, change: Change, expected: i64) -> Result<UpdateOutcome, DomainError> {
+        let Change {
+            product,
+            contributions,
+            awaited,
+        } = change;
+        self.catalog
+            .insert_words(std::slice::from_ref(&product))
+            .await?;
+        let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
+        self.store(move |store| async move {
+            let encoding = Encoding {
+                units: &reference.units,
+                currency,
+            };
+            let applied = match contributions {
+                None => {
+                    store
+                        .apply_product_content(&product, expected, encoding)
+                        .await
+                }
+                Some(all) => {
+                    let all = (&all[..], awaited.as_ref());
+                    store
+                        .apply_merged_product(&product, expected, all, encoding)
+                        .await
+                }
+            };
+            match applied {
+                Ok(true) => Ok(UpdateOutcome::Done),
+                Ok(false) => Ok(UpdateOutcome::Outdated),
+                Err(StorageError::Conflict { .. }) => Ok(UpdateOutcome::Taken),
+                Err(error) => Err(error),
+            }
+        })
+        .await
+    }
+}
+
+/// The reason for rejecting a draft that takes back what only its source says.
+fn leaves_nobody(prepared: &Prepared<'_>) -> Rejection {
+    let reason = format!(
+        "{} has described the whole product, and no other feed says its name, kind and category; \
+         a feed of some fields needs a system of its own, and a sku",
+        prepared.draft.source.system
+    );
+    Rejection::new("system", reason)
+}
