@@ -20,8 +20,8 @@ pub(crate) use table::write_unmatched;
 const MAX_REASONS: usize = 500;
 const OTHER_REASONS: &str = "(other reasons)";
 
-/// The numbers of lines by outcome. `created + updated + unchanged + rejected + skipped + blank` is
-/// `lines`.
+/// The numbers of lines by outcome. `created + updated + unchanged + waiting + rejected + skipped +
+/// blank` is `lines`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All lines; for CSV all records, without the header.
@@ -32,6 +32,8 @@ pub struct Counts {
     pub updated: u64,
     /// Lines that changed nothing.
     pub unchanged: u64,
+    /// Lines that are stored and wait for a line that creates their product.
+    pub waiting: u64,
     /// Lines that were rejected.
     pub rejected: u64,
     /// Lines for which the mapping has nothing: no `where` holds, or a list is empty.
@@ -64,6 +66,8 @@ pub struct RecordCounts {
     pub updated: u64,
     /// As they were.
     pub unchanged: u64,
+    /// Stored until a line creates the product.
+    pub waiting: u64,
     /// Rejected.
     pub rejected: u64,
 }
@@ -203,6 +207,7 @@ impl Report {
             LineOutcome::Created => self.counts.created += 1,
             LineOutcome::Updated => self.counts.updated += 1,
             LineOutcome::Unchanged => self.counts.unchanged += 1,
+            LineOutcome::Waiting => self.counts.waiting += 1,
             LineOutcome::Rejected(reasons) => {
                 self.counts.rejected += 1;
                 count(&mut self.rejected_for, reasons);
@@ -217,7 +222,9 @@ impl Report {
         let derived = self.products_derived.get_or_insert_default();
         match outcome {
             LineOutcome::Created => derived.created += 1,
-            LineOutcome::Updated | LineOutcome::Unchanged => derived.unchanged += 1,
+            LineOutcome::Updated | LineOutcome::Unchanged | LineOutcome::Waiting => {
+                derived.unchanged += 1;
+            }
             LineOutcome::Rejected(_) => derived.rejected += 1,
         }
     }
@@ -244,6 +251,7 @@ impl RecordCounts {
             LineOutcome::Created => &mut self.created,
             LineOutcome::Updated => &mut self.updated,
             LineOutcome::Unchanged => &mut self.unchanged,
+            LineOutcome::Waiting => &mut self.waiting,
             LineOutcome::Rejected(_) => &mut self.rejected,
         } += 1;
     }
@@ -256,6 +264,7 @@ pub fn outcome_name(outcome: &LineOutcome) -> &'static str {
         LineOutcome::Created => "created",
         LineOutcome::Updated => "updated",
         LineOutcome::Unchanged => "unchanged",
+        LineOutcome::Waiting => "waiting",
         LineOutcome::Rejected(_) => "rejected",
     }
 }

@@ -128,8 +128,9 @@ fn rank(outcome: &LineOutcome) -> u8 {
     match outcome {
         LineOutcome::Created => 0,
         LineOutcome::Updated => 1,
-        LineOutcome::Unchanged => 2,
-        LineOutcome::Rejected(_) => 3,
+        LineOutcome::Waiting => 2,
+        LineOutcome::Unchanged => 3,
+        LineOutcome::Rejected(_) => 4,
     }
 }
 

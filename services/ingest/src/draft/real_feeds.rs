@@ -303,7 +303,7 @@ fn clothing_reviews() {
     };
     assert_eq!(
         (name("1078"), name("72")),
-        ("Dress 1078".to_owned(), "Garment 72".to_owned())
+        (Some("Dress 1078".to_owned()), Some("Garment 72".to_owned()))
     );
 }
 

@@ -103,7 +103,7 @@ fn a_product_is_derived_from_its_first_row() {
     let derived: Vec<(&str, bool)> = batch
         .products
         .iter()
-        .map(|p| (p.name.as_str(), p.create_only))
+        .map(|p| (p.name.as_deref().unwrap(), p.create_only))
         .collect();
     assert_eq!(derived, [("First", true), ("Third", true)]);
     assert_eq!(batch.reviews.len(), 3);

@@ -109,7 +109,8 @@ impl Category {
         names
     }
 
-    fn known_names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+    /// Returns the names from the root down; `None` if there are none.
+    pub(super) fn known_names(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
         let names = self.mapped_names(row, problems);
         let mut names = names.filter(|names| !names.is_empty());
         if let (Some(names), Some(max_levels)) = (&mut names, self.max_levels) {

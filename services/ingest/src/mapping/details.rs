@@ -44,6 +44,11 @@ impl DetailFields {
         })
     }
 
+    /// Returns true if no field is mapped.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// Returns the details of a product of this kind.
     pub(super) fn details(&self, kind: &str, row: Row<'_>, problems: &mut Problems) -> Details {
         let kind = Kind::of(kind);

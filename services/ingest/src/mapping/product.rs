@@ -1,8 +1,9 @@
 //! Mapping rows to products.
 
+use vitrine_model::contribution::ProductField;
 use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
-use vitrine_model::product::{Media, ProductStatus};
+use vitrine_model::product::{Details, Media, ProductStatus};
 use vitrine_model::supplier::country_code;
 
 use super::category::Category;
@@ -21,19 +22,20 @@ use super::specs::{PlanCache, Specs};
 pub(super) struct ProductMapping {
     external_id: Field,
     sku: Option<Field>,
-    name: Field,
+    name: Option<Field>,
     description: Option<Field>,
     brand: Option<Field>,
-    kind: Field,
+    kind: Option<Field>,
     status: Option<Field>,
     created_at: Option<Field>,
-    category: Category,
+    category: Option<Category>,
     supplier: Option<(Field, Option<Field>)>,
     /// The first of these that is known.
     prices: Vec<(Field, Field)>,
     media: Vec<MediaFields>,
     details: DetailFields,
-    specs: Specs,
+    specs: Option<Specs>,
+    owns: Vec<ProductField>,
 }
 
 impl ProductMapping {
@@ -44,13 +46,13 @@ impl ProductMapping {
     ) -> Result<Self, MappingError> {
         let optional = |name| optional(section, name, defaults);
         let specs = section.section("specs")?;
-        Ok(Self {
+        let mut mapping = Self {
             external_id: required(section, "external_id", defaults)?,
             sku: optional("sku")?,
-            name: required(section, "name", defaults)?,
+            name: optional("name")?,
             description: description(section, defaults)?,
             brand: optional("brand")?,
-            kind: required(section, "kind", defaults)?,
+            kind: optional("kind")?,
             status: optional("status")?,
             created_at: optional("created_at")?,
             category: category(section, defaults)?,
@@ -58,10 +60,62 @@ impl ProductMapping {
             prices: prices(section, defaults)?,
             media: super::media::read(section, defaults)?,
             details: DetailFields::read(section.entries("details")?, defaults)?,
-            specs: specs.map_or(Ok(Specs::none()), |specs| {
-                Specs::read(specs, defaults, read_table)
-            })?,
-        })
+            specs: specs
+                .map(|specs| Specs::read(specs, defaults, read_table))
+                .transpose()?,
+            owns: Vec::new(),
+        };
+        mapping.owns = owns(section, &mapping)?;
+        mapping.check(section)?;
+        Ok(mapping)
+    }
+
+    /// Refuses a mapping that says nothing, or details without the kind that they belong to.
+    fn check(&self, section: &Section<'_>) -> Result<(), MappingError> {
+        if !self.details.is_empty() && self.kind.is_none() {
+            return Err(
+                section.invalid("kind", "is required, because details are fields of a kind")
+            );
+        }
+        if ProductField::ALL.into_iter().any(|field| self.maps(field)) {
+            return Ok(());
+        }
+        let reason = "is required, as kind and category are; or some other field of a product that \
+                      another feed describes, such as price";
+        Err(section.invalid("name", reason))
+    }
+
+    /// Returns true if the mapping does not say name, kind and category, without which no product
+    /// can be created.
+    pub(super) fn is_partial(&self) -> bool {
+        self.lacking().is_some()
+    }
+
+    /// The first of name, kind and category that the mapping does not say.
+    pub(super) fn lacking(&self) -> Option<&'static str> {
+        let needed = [
+            ProductField::Name,
+            ProductField::Kind,
+            ProductField::Category,
+        ];
+        let lacking = needed.into_iter().find(|field| !self.maps(*field));
+        lacking.map(ProductField::name)
+    }
+
+    fn maps(&self, field: ProductField) -> bool {
+        match field {
+            ProductField::Name => self.name.is_some(),
+            ProductField::Description => self.description.is_some(),
+            ProductField::Brand => self.brand.is_some(),
+            ProductField::Kind => self.kind.is_some(),
+            ProductField::Category => self.category.is_some(),
+            ProductField::Status => self.status.is_some(),
+            ProductField::Supplier => self.supplier.is_some(),
+            ProductField::Price => !self.prices.is_empty(),
+            ProductField::Media => !self.media.is_empty(),
+            ProductField::Specs => self.specs.is_some(),
+            ProductField::Details => !self.details.is_empty(),
+        }
     }
 
     /// The product's id in the feed; records a problem if it is missing.
@@ -78,16 +132,11 @@ impl ProductMapping {
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
         let external_id = self.external_id(row, problems);
-        let name = self.name.required_text(row, problems);
-        let category = self.category.names(row, problems);
-        problems.trace(|| Traced {
-            setting: "product.category".to_owned(),
-            path: String::new(),
-            raw: String::new(),
-            value: Ok(category.as_ref().map(|names| names.join(" > "))),
-        });
-        let kind = self.kind.required_text(row, problems);
+        let name = self.needed(self.name.as_ref(), row, problems);
+        let category = self.category(row, problems);
+        let kind = self.needed(self.kind.as_ref(), row, problems);
         let (external_id, name, category, kind) = (external_id?, name?, category?, kind?);
+        let specs = self.specs.as_ref();
         Some(ProductDraft {
             source: ExternalRef {
                 system: system.to_owned(),
@@ -102,8 +151,10 @@ impl ProductMapping {
             supplier: self.supplier(row, problems),
             price: self.price(row, problems),
             media: self.media(row, problems),
-            specs: self.specs.of(plans, row, problems),
-            details: self.details.details(&kind, row, problems),
+            specs: specs.map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
+            details: kind.as_deref().map_or(Details::Generic, |kind| {
+                self.details.details(kind, row, problems)
+            }),
             kind,
             bundle: Vec::new(),
             created_at: self
@@ -111,12 +162,53 @@ impl ProductMapping {
                 .as_ref()
                 .and_then(|field| field.date(row, problems)),
             create_only: false,
+            owns: self.owns.clone(),
         })
     }
 
-    fn status(&self, row: Row<'_>, problems: &mut Problems) -> ProductStatus {
+    /// The text of a field that a row needs if the mapping describes whole products. The outer
+    /// `None` is a missing one, which is recorded.
+    #[expect(
+        clippy::option_option,
+        reason = "a row without the text, or without need of one"
+    )]
+    fn needed(
+        &self,
+        field: Option<&Field>,
+        row: Row<'_>,
+        problems: &mut Problems,
+    ) -> Option<Option<String>> {
+        match field {
+            Some(field) if !self.is_partial() => field.required_text(row, problems).map(Some),
+            field => Some(text(field, row, problems)),
+        }
+    }
+
+    /// The names of the category; empty if the mapping does not need one. `None` is a missing one,
+    /// which is recorded.
+    fn category(&self, row: Row<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+        let Some(category) = &self.category else {
+            return Some(Vec::new());
+        };
+        let names = if self.is_partial() {
+            Some(category.known_names(row, problems).unwrap_or_default())
+        } else {
+            category.names(row, problems)
+        };
+        problems.trace(|| Traced {
+            setting: "product.category".to_owned(),
+            path: String::new(),
+            raw: String::new(),
+            value: Ok(names.as_ref().map(|names| names.join(" > "))),
+        });
+        names
+    }
+
+    /// The status; a whole product whose row has none is active.
+    fn status(&self, row: Row<'_>, problems: &mut Problems) -> Option<ProductStatus> {
+        let otherwise = (!self.is_partial()).then_some(ProductStatus::Active);
         let Some(field) = &self.status else {
-            return ProductStatus::Active;
+            return otherwise;
         };
         let status = field.known(
             row,
@@ -124,7 +216,7 @@ impl ProductMapping {
             &mut |field| field.try_text(row)?.as_deref().map(status_of).transpose(),
             &|status| status.name().to_owned(),
         );
-        status.unwrap_or(ProductStatus::Active)
+        status.or(otherwise)
     }
 
     fn supplier(&self, row: Row<'_>, problems: &mut Problems) -> Option<SupplierDraft> {
@@ -189,10 +281,35 @@ fn description(section: &Section<'_>, defaults: &Reading) -> Result<Option<Field
     optional(section, "description", &defaults.keeping_lines())
 }
 
-fn category(section: &Section<'_>, defaults: &Reading) -> Result<Category, MappingError> {
+fn category(section: &Section<'_>, defaults: &Reading) -> Result<Option<Category>, MappingError> {
     let value = section.value("category");
-    let value = value.ok_or_else(|| section.invalid("category", "is required"))?;
-    Category::read(section.at("category"), value, defaults)
+    value
+        .map(|value| Category::read(section.at("category"), value, defaults))
+        .transpose()
+}
+
+/// Reads the fields that the feed owns, whatever other feeds say.
+fn owns(
+    section: &Section<'_>,
+    mapping: &ProductMapping,
+) -> Result<Vec<ProductField>, MappingError> {
+    let mut owned = Vec::new();
+    for name in section.texts("owns")? {
+        let Some(field) = ProductField::named(name) else {
+            let all: Vec<&str> = ProductField::ALL.iter().map(|field| field.name()).collect();
+            let reason = format!("{name:?} is not one of {}", all.join(", "));
+            return Err(section.invalid("owns", reason));
+        };
+        if !mapping.maps(field) {
+            let reason = format!("{name:?} is not mapped here");
+            return Err(section.invalid("owns", reason));
+        }
+        if !owned.contains(&field) {
+            owned.push(field);
+        }
+    }
+    owned.sort_unstable();
+    Ok(owned)
 }
 
 fn supplier(

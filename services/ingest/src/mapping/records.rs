@@ -145,7 +145,7 @@ pub(super) fn derived(
     products: &[(Records, ProductMapping)],
     reviews: &[(Records, ReviewMapping)],
 ) -> Result<bool, MappingError> {
-    let [(product, _)] = products else {
+    let [(product, mapping)] = products else {
         let set = products
             .iter()
             .find(|(product, _)| product.derived.is_some());
@@ -162,11 +162,21 @@ pub(super) fn derived(
             _ => Ok(false),
         };
     };
-    match product.derived {
+    let derived = match product.derived {
         Some(true) if !product.is_plain() || review.each.is_some() => {
-            Err(product.invalid("excludes each, and where in [product]: the rows are reviews"))
+            return Err(
+                product.invalid("excludes each, and where in [product]: the rows are reviews")
+            );
         }
-        Some(derived) => Ok(derived),
-        None => Ok(product.is_plain() && review.is_plain()),
+        Some(derived) => derived,
+        None => product.is_plain() && review.is_plain(),
+    };
+    match mapping.lacking() {
+        Some(lacking) if derived => {
+            let setting = format!("{}.{lacking}", product.setting);
+            let reason = "is required, because products are derived from reviews";
+            Err(MappingError::setting(setting, reason))
+        }
+        _ => Ok(derived),
     }
 }

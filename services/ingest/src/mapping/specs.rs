@@ -76,25 +76,6 @@ const MAX_KINDS: usize = 200;
 const MAX_PLANS: usize = 20_000;
 
 impl Specs {
-    /// Returns settings that produce no specs.
-    pub(super) fn none() -> Self {
-        Self {
-            from: UsedPath::parse(".", "specs", &Uses::default()).expect("the row itself"),
-            category: None,
-            auto: false,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            style: KeyStyle::default(),
-            rename: HashMap::new(),
-            rename_in: HashMap::new(),
-            units: HashMap::new(),
-            unit_file: HashMap::new(),
-            rules: Vec::new(),
-            reading: Reading::default(),
-            table: Arc::new(UnitTable::default()),
-        }
-    }
-
     pub(super) fn read(
         section: Section<'_>,
         defaults: &Reading,

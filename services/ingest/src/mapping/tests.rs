@@ -13,6 +13,7 @@ mod bounds;
 mod examples;
 mod guide;
 mod mistakes;
+mod owned;
 mod schema;
 mod several;
 
@@ -118,8 +119,8 @@ fn invalid_settings_are_refused_with_path_and_known_names() {
     assert!(refusal(&with("format = \"xml\"")).contains("not one of auto, jsonl, csv"));
     assert!(refusal("version = 1\nsystem = \"a\"").starts_with("product: "));
     assert!(
-        refusal(&with("").replace("name = \"name\"\n", ""))
-            .starts_with("product.name: is required")
+        refusal(&with("").replace("external_id = \"id\"\n", ""))
+            .starts_with("product.external_id: is required")
     );
     assert!(
         refusal(&with("").replace("\"name\"", "{ from = \"a\", value = 1 }"))
@@ -198,11 +199,11 @@ fn a_mapping_fills_every_field_of_a_product() {
     assert_eq!(draft.source.external_id, "4294967296");
     assert_eq!(draft.sku.as_deref(), Some("L-4294967296"));
     assert_eq!(
-        (draft.name.as_str(), draft.brand.as_deref()),
-        ("Desk lamp", Some("LumiCo"))
+        (draft.name.as_deref(), draft.brand.as_deref()),
+        (Some("Desk lamp"), Some("LumiCo"))
     );
     assert_eq!(draft.description.as_deref(), Some("Bright.\nVery & truly."));
-    assert_eq!(draft.status, ProductStatus::Archived);
+    assert_eq!(draft.status, Some(ProductStatus::Archived));
     assert_eq!(
         draft.created_at.unwrap().to_string(),
         "2024-05-31T00:00:00.000Z"

@@ -63,11 +63,18 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
     rows.iter()
         .try_for_each(|(name, count)| row(f, name, *count))?;
     let rare = [
+        ("  waiting", counts.waiting),
         ("  skipped", counts.skipped),
         ("values ignored", counts.ignored_values),
     ];
     let mut rare = rare.iter().filter(|(_, count)| *count > 0);
     rare.try_for_each(|(name, count)| row(f, name, *count))?;
+    if counts.waiting > 0 {
+        writeln!(
+            f,
+            "    for a line with their sku that has name, kind and category"
+        )?;
+    }
     if let Some(records) = report.records {
         record_counts(f, "products", records.products)?;
         record_counts(f, "reviews", records.reviews)?;
@@ -86,11 +93,14 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
 }
 
 fn record_counts(f: &mut Formatter<'_>, name: &str, counts: RecordCounts) -> Result {
-    let all = counts.created + counts.updated + counts.unchanged + counts.rejected;
+    let all = counts.created + counts.updated + counts.unchanged + counts.waiting + counts.rejected;
     row(f, name, all)?;
     row(f, "  created", counts.created)?;
     row(f, "  updated", counts.updated)?;
     row(f, "  unchanged", counts.unchanged)?;
+    if counts.waiting > 0 {
+        row(f, "  waiting", counts.waiting)?;
+    }
     row(f, "  rejected", counts.rejected)
 }
 

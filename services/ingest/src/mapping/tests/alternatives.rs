@@ -55,7 +55,7 @@ fn after_a_bad_value_that_is_dropped_the_next_field_is_read() {
         draft.unwrap()
     };
     let draft = read(format!("status = {list}"), "archived");
-    assert_eq!(draft.status, ProductStatus::Archived);
+    assert_eq!(draft.status, Some(ProductStatus::Archived));
     let draft = read(format!("media = {{ url = {list} }}"), "https://e.org/1");
     assert_eq!(draft.media.len(), 1);
 }

@@ -119,7 +119,7 @@ fn control_characters_do_not_stay_in_names() {
         &with(""),
         &json!({"id": 1, "name": "Tarn\u{99} Lamp\u{85}1\u{200b}"}),
     );
-    assert_eq!(draft.unwrap().name, "Tarn Lamp 1\u{200b}");
+    assert_eq!(draft.unwrap().name.as_deref(), Some("Tarn Lamp 1\u{200b}"));
 }
 
 #[test]
@@ -173,7 +173,6 @@ fn a_check_reports_every_mistake() {
             "notise",
             "product.brand.clean",
             "product.brand.spelings",
-            "product.category",
             "product.media[0].url",
             "product.name.from",
             "product.price.currency",
