@@ -4,6 +4,7 @@
 use std::fmt;
 
 use vitrine_model::clock::Timestamp;
+use vitrine_model::contribution::ProductField;
 use vitrine_model::id::AuthorId;
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, ProductDraft, ReviewDraft, SupplierDraft,
@@ -26,11 +27,11 @@ pub fn product(name: &str) -> ProductBuilder {
         draft: ProductDraft {
             source: external(SYSTEM, name),
             sku: None,
-            kind: "thing".to_owned(),
-            name: name.to_owned(),
+            kind: Some("thing".to_owned()),
+            name: Some(name.to_owned()),
             description: None,
             brand: None,
-            status: ProductStatus::Active,
+            status: Some(ProductStatus::Active),
             category: vec!["Things".to_owned()],
             supplier: None,
             price: None,
@@ -40,8 +41,20 @@ pub fn product(name: &str) -> ProductBuilder {
             bundle: Vec::new(),
             created_at: None,
             create_only: false,
+            owns: Vec::new(),
         },
     }
+}
+
+/// Builds what a system knows of a product that another one describes: it has the stock-keeping unit
+/// and no other field, and is the line of that name in the system.
+pub fn some_of(system: &str, sku: &str) -> ProductBuilder {
+    let mut partial = product(sku).source(system, sku).sku(sku);
+    partial.draft.name = None;
+    partial.draft.kind = None;
+    partial.draft.status = None;
+    partial.draft.category = Vec::new();
+    partial
 }
 
 /// Builds a review of the product with this id in the feed: anonymous, without a text, written at
@@ -107,16 +120,14 @@ impl ProductBuilder {
 
     /// Sets its kind, without details.
     pub fn kind(mut self, kind: &str) -> Self {
-        kind.clone_into(&mut self.draft.kind);
+        self.draft.kind = Some(kind.to_owned());
         self
     }
 
     /// Sets its details, and so its kind.
     pub fn details(mut self, details: Details) -> Self {
-        details
-            .kind()
-            .map_or("thing", Kind::name)
-            .clone_into(&mut self.draft.kind);
+        let kind = details.kind().map_or("thing", Kind::name);
+        self.draft.kind = Some(kind.to_owned());
         self.draft.details = details;
         self
     }
@@ -135,7 +146,7 @@ impl ProductBuilder {
 
     /// Sets its status.
     pub fn status(mut self, status: ProductStatus) -> Self {
-        self.draft.status = status;
+        self.draft.status = Some(status);
         self
     }
 
@@ -233,7 +244,7 @@ impl ProductBuilder {
 
     /// Adds an item of a bundle, by the id of the product in the feed.
     pub fn item(mut self, product: &str, quantity: i32) -> Self {
-        "bundle".clone_into(&mut self.draft.kind);
+        self.draft.kind = Some("bundle".to_owned());
         self.draft.bundle.push(BundleItemDraft {
             product: external(SYSTEM, product),
             quantity,
@@ -244,6 +255,12 @@ impl ProductBuilder {
     /// Sets when it was added to the shop.
     pub fn created_at(mut self, at: &str) -> Self {
         self.draft.created_at = Some(instant(at));
+        self
+    }
+
+    /// Makes its source own these fields, whatever other sources say.
+    pub fn owns<const N: usize>(mut self, fields: [ProductField; N]) -> Self {
+        self.draft.owns = fields.to_vec();
         self
     }
 

@@ -62,7 +62,7 @@ pub mod token;
 pub mod xml;
 
 pub use app::{App, test, test_on_own_server, test_on_replica_set};
-pub use drafts::{ProductBuilder, ReviewBuilder, product, review};
+pub use drafts::{ProductBuilder, ReviewBuilder, product, review, some_of};
 pub use eventually::eventually;
 pub use pretty::pretty;
 pub use replica_set::Members;

@@ -61,7 +61,7 @@ fn the_usual_one_is_as_large_as_promised() {
     keys.sort();
     keys.dedup();
     assert!(keys.len() >= 250, "{} spec keys", keys.len());
-    let mut kinds: Vec<String> = demo.products().map(|product| product.kind).collect();
+    let mut kinds: Vec<String> = demo.products().filter_map(|product| product.kind).collect();
     kinds.sort();
     kinds.dedup();
     let coded = vitrine_model::product::Kind::TYPED;

@@ -8,7 +8,7 @@ use vitrine_demo::{Demo, DemoOptions};
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::workers::Worker;
 use vitrine_harness::documents;
-use vitrine_harness::{App, test};
+use vitrine_harness::{App, some_of, test};
 use vitrine_model::clock::Clock as _;
 
 /// The tolerance of a documented figure.
@@ -64,6 +64,9 @@ async fn lively(app: &App) {
     });
     let mut session = app.catalog.import(ImportMode::Write);
     session.products(demo.products().collect()).await.unwrap();
+    let prices = demo.products().step_by(8);
+    let prices = prices.filter_map(|draft| Some(some_of("prices", &draft.sku?).price("1").into()));
+    session.products(prices.collect()).await.unwrap();
     session.reviews(demo.reviews().collect()).await.unwrap();
     session.finish().await.unwrap();
     let list = "{ products(first: 100) { nodes { id reviews(first: 3) { nodes { id } } } } }";
@@ -104,6 +107,7 @@ fn documents_have_the_sizes_of_the_table() {
         let mut off = Vec::new();
         for collection in [
             "products",
+            "contributions",
             "reviews",
             "votes",
             "purchases",

@@ -22,6 +22,7 @@ fn words(outcomes: &[LineOutcome]) -> Vec<String> {
         LineOutcome::Created => "created".to_owned(),
         LineOutcome::Updated => "updated".to_owned(),
         LineOutcome::Unchanged => "unchanged".to_owned(),
+        LineOutcome::Waiting => "waiting".to_owned(),
         LineOutcome::Rejected(reasons) => {
             let reasons: Vec<String> = reasons
                 .iter()
@@ -167,13 +168,13 @@ fn two_systems_with_the_same_sku_import_one_product() {
         {
           data: {
             product: {
-              name: "Acme Monitor 27"
+              name: "Monitor"
               slug: "monitor"
               brand: "Acme"
               price: { amount: "199.00" }
               specs: [
+                { key: "color", text: "black" }
                 { key: "ports", text: "2" }
-                { key: "color", text: "Piano Black" }
                 { key: "screen_size", text: "27 in" }
               ]
               revision: 2
@@ -263,7 +264,7 @@ fn drafts_that_break_a_rule_are_refused_with_every_reason() {
         rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
         rejected: name: 301 characters; 1 to 300 are possible; external_id: 301 bytes; 1 to 128 are possible
         rejected: category: a category is a path of 1 to 8 names
-        rejected: category: a category is a path of 1 to 8 names
+        rejected: sku: is needed: without category this line says fields of a product that another feed describes, and the sku tells which one
         rejected: name: holds a NUL character; external_id: holds the control character U+0000 at byte 3; none are possible
         rejected: specs: 201 specs; a product may have 200
         rejected: bundle: only products of kind bundle have items

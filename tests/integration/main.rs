@@ -42,6 +42,7 @@ mod names;
 mod new_key;
 mod nodes;
 mod operators;
+mod owners;
 mod permissions;
 mod persisted_queries;
 mod plans;

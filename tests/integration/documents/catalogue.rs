@@ -38,7 +38,10 @@ pub(super) async fn of_the_guide(app: &App) {
 /// One product with all of its reviews.
 pub(super) async fn only(app: &App, name: &str) {
     let demo = usual();
-    let products: Vec<ProductDraft> = demo.products().filter(|one| one.name == name).collect();
+    let products: Vec<ProductDraft> = demo
+        .products()
+        .filter(|one| one.name.as_deref() == Some(name))
+        .collect();
     let reviews = reviews_of(&demo, &products, |_| true);
     load(app, products, reviews).await;
 }
