@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::feed::{Feed, FeedError, Row};
-use crate::mapping::{FeedForm, Format};
+use crate::feed::{self, Feed, FeedError, Row};
+use crate::mapping::{FeedForm, RowsPath};
 
 mod guess;
 mod paths;
@@ -16,63 +16,41 @@ use paths::Paths;
 /// The number of rows that are looked at.
 pub const ROWS: usize = 1000;
 
-/// Delimiters of CSV that are tried.
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-
 /// Reads the first rows of a feed and returns a first mapping as TOML.
 ///
 /// # Errors
 /// [`FeedError`] if the file cannot be opened.
 pub fn init(file: &Path) -> Result<String, FeedError> {
-    let (form, paths) = look(file)?;
+    let form = FeedForm {
+        guess_rows: true,
+        ..FeedForm::default()
+    };
+    let mut feed = Feed::open(file, &form)?;
+    let mut paths = Paths::default();
+    for line in feed.by_ref().take(ROWS) {
+        if let Row::Object(row) = line.row {
+            paths.add(&row);
+        }
+    }
     let guesses = Guesses::of(&paths);
     let mut text = String::new();
-    let _ = write(&mut text, file, &form, &paths, &guesses);
+    let _ = write(&mut text, file, &feed, &paths, &guesses);
     Ok(text)
-}
-
-/// Finds the delimiter with which the rows have the most columns, and the paths of the rows.
-fn look(file: &Path) -> Result<(FeedForm, Paths), FeedError> {
-    let mut best: Option<(FeedForm, Paths)> = None;
-    for delimiter in DELIMITERS {
-        let form = FeedForm {
-            delimiter,
-            ..FeedForm::default()
-        };
-        let Ok(feed) = Feed::open(file, &form) else {
-            continue;
-        };
-        let mut paths = Paths::default();
-        for line in feed.take(ROWS) {
-            if let Row::Object(row) = line.row {
-                paths.add(&row);
-            }
-        }
-        let more = |(_, known): &(FeedForm, Paths)| paths.weight() > known.weight();
-        if best.as_ref().is_none_or(more) {
-            best = Some((form, paths));
-        }
-    }
-    match best {
-        Some(best) => Ok(best),
-        None => Feed::open(file, &FeedForm::default()).map(|_| Default::default()),
-    }
 }
 
 fn write(
     out: &mut String,
     file: &Path,
-    form: &FeedForm,
+    feed: &Feed,
     paths: &Paths,
     guesses: &Guesses,
 ) -> std::fmt::Result {
-    let name = file
-        .file_name()
-        .map_or_else(|| "feed".into(), |name| name.to_string_lossy());
+    let name = feed::file_name(file);
     writeln!(
         out,
-        "# A first mapping of {name}, guessed from {} rows.",
-        paths.rows()
+        "# A first mapping of {name}, guessed from {} rows. It is {}.",
+        paths.rows(),
+        feed.described()
     )?;
     writeln!(
         out,
@@ -84,13 +62,7 @@ fn write(
     )?;
     writeln!(out, "version = 1")?;
     writeln!(out, "system = {:?}", system(&name))?;
-    if form.delimiter != b',' && form.format == Format::Auto {
-        writeln!(
-            out,
-            "delimiter = {:?}",
-            char::from(form.delimiter).to_string()
-        )?;
-    }
+    settings(out, feed.form())?;
     writeln!(out, "\n[defaults]")?;
     writeln!(out, "unknown = {:?}", guesses.unknown)?;
     writeln!(
@@ -108,6 +80,24 @@ fn write(
     writeln!(out, "\n# What the rows have:")?;
     for (path, facts) in paths.all() {
         writeln!(out, "#   {path}: {}", facts.described(paths.rows()))?;
+    }
+    Ok(())
+}
+
+/// Writes how the files are read, as far as that is not usual.
+fn settings(out: &mut String, form: &FeedForm) -> std::fmt::Result {
+    if let Some(delimiter) = form.delimiter.filter(|delimiter| *delimiter != b',') {
+        writeln!(out, "delimiter = {:?}", char::from(delimiter).to_string())?;
+    }
+    if let Some(rows) = form
+        .rows
+        .as_ref()
+        .filter(|rows| **rows != RowsPath::default())
+    {
+        writeln!(out, "rows = {:?}", rows.to_string())?;
+    }
+    if let Some(encoding) = form.encoding {
+        writeln!(out, "encoding = {:?}", encoding.name())?;
     }
     Ok(())
 }

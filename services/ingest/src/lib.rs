@@ -1,7 +1,7 @@
 //! Importing feeds: reading files, mapping their lines to drafts, storing these, and reporting the
 //! outcome of each line.
 //!
-//! A feed is a file of JSON Lines or CSV, plain or gzipped. A [`mapping::Mapping`] is a separate
+//! A feed is a file, or more of them, in any of several formats. A [`mapping::Mapping`] is a separate
 //! file, written by people, that says where in the rows the names, prices, specs and reviews are.
 //! [`draft`] maps rows to the model's drafts, in batches, without a database.
 //!

@@ -18,6 +18,7 @@ mod date;
 mod details;
 mod error;
 mod field;
+mod form;
 mod join;
 mod media;
 mod number;
@@ -44,6 +45,8 @@ use section::Section;
 use uses::Uses;
 
 pub use error::MappingError;
+pub(crate) use form::RowsStep;
+pub use form::{FeedForm, Format, RowsPath};
 pub(crate) use number::shortened;
 pub(crate) use path::{Row, push_key};
 pub(crate) use problems::Problems;
@@ -76,39 +79,6 @@ pub struct Mapping {
     derived: bool,
     joins: Vec<Join>,
     uses: Uses,
-}
-
-/// The format of a feed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// Determined by the first byte: JSON Lines if it is `{` or `[`, otherwise CSV.
-    #[default]
-    Auto,
-    /// One JSON object per line.
-    JsonLines,
-    /// Comma-separated values (RFC 4180) with a header; also with other delimiters.
-    Csv,
-}
-
-/// How the files of a feed are read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FeedForm {
-    /// The format.
-    pub format: Format,
-    /// The delimiter of CSV.
-    pub delimiter: u8,
-    /// The names of the columns, for rows that are lists and for CSV without a header.
-    pub columns: Option<Vec<String>>,
-}
-
-impl Default for FeedForm {
-    fn default() -> Self {
-        Self {
-            format: Format::Auto,
-            delimiter: b',',
-            columns: None,
-        }
-    }
 }
 
 /// What a mapping produces from rows.
@@ -207,11 +177,7 @@ impl Mapping {
         let mapping = Self {
             system: system(&section)?,
             notice: section.text("notice")?.map(str::to_owned),
-            form: FeedForm {
-                format: format(&section)?,
-                delimiter: delimiter(&section)?,
-                columns: columns(&section)?,
-            },
+            form: form::read(&section)?,
             joins: Vec::new(),
             products: products(&section, &reading, read_table)?,
             reviews: reviews(&section, &reading)?,
@@ -371,38 +337,6 @@ fn system(section: &Section<'_>) -> Result<String, MappingError> {
         return Err(section.invalid("system", reason));
     }
     Ok(system.to_owned())
-}
-
-fn format(section: &Section<'_>) -> Result<Format, MappingError> {
-    const WORDS: [(&str, Format); 3] = [
-        ("auto", Format::Auto),
-        ("jsonl", Format::JsonLines),
-        ("csv", Format::Csv),
-    ];
-    Ok(section.choice("format", &WORDS)?.unwrap_or(Format::Auto))
-}
-
-fn delimiter(section: &Section<'_>) -> Result<u8, MappingError> {
-    match section.text("delimiter")?.map(str::as_bytes) {
-        None => Ok(b','),
-        Some([byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        Some(_) => {
-            Err(section.invalid("delimiter", "must be one ASCII character such as ; or \\t"))
-        }
-    }
-}
-
-fn columns(section: &Section<'_>) -> Result<Option<Vec<String>>, MappingError> {
-    if section.value("columns").is_none() {
-        return Ok(None);
-    }
-    let names = section.texts("columns")?;
-    for (at, name) in names.iter().enumerate() {
-        if names[..at].contains(name) {
-            return Err(section.invalid("columns", format!("{name:?} is there twice")));
-        }
-    }
-    Ok(Some(names.into_iter().map(str::to_owned).collect()))
 }
 
 fn products(

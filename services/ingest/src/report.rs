@@ -115,6 +115,8 @@ pub struct Report {
     pub system: String,
     /// The notice to show with the data, as required by the publisher of the feed.
     pub notice: Option<String>,
+    /// How each file was read: its format, its encoding, and what it was packed in.
+    pub read_as: BTreeMap<String, String>,
     /// The numbers of lines by outcome.
     pub counts: Counts,
     /// The numbers of products derived from reviews.

@@ -36,7 +36,7 @@ const MAX_REJECTED_PRODUCTS: usize = 10_000;
 /// What to import, and how.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// The files, in order.
+    /// The files, in order; also folders, addresses, and `-` for standard input.
     pub files: Vec<PathBuf>,
     /// The mapping of their rows.
     pub mapping: Arc<Mapping>,
@@ -81,7 +81,14 @@ pub async fn import(
     while let Some(read) = batches.recv().await {
         match read {
             Read::Batch(batch) => run.store(batch).await?,
-            Read::End { file, repeats } => run.end_of_file(&file, repeats)?,
+            Read::End {
+                file,
+                read_as,
+                repeats,
+            } => {
+                run.report.read_as.insert(file.to_string(), read_as);
+                run.end_of_file(&file, repeats)?;
+            }
         }
     }
     match reader.await {

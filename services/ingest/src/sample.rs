@@ -2,12 +2,12 @@
 //! database.
 
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::draft::Drafter;
-use crate::feed::{Feed, FeedError, Row};
+use crate::feed::{Feed, FeedError, Feeds, Row};
 use crate::mapping::{self, Mapping, Traced, Unmatched};
 
 /// The maximum number of characters of a row that are shown.
@@ -16,6 +16,8 @@ const MAX_ROW_CHARACTERS: usize = 600;
 /// The first rows of a feed, and what becomes of them.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
+    /// How the feed is read.
+    pub read_as: String,
     /// The rows.
     pub rows: Vec<SampleRow>,
     /// The paths of the mapping that none of these rows has.
@@ -44,14 +46,26 @@ pub struct SampleRecord {
     pub rejected: Vec<String>,
 }
 
-/// Reads the first rows of a feed and maps them.
+/// Reads the first rows of each feed and maps them.
 ///
 /// # Errors
-/// [`FeedError`] if the file cannot be opened.
-pub fn sample(file: &Path, mapping: &Mapping, rows: usize) -> Result<Sample, FeedError> {
-    let feed = Feed::open(file, mapping.form())?;
+/// [`FeedError`] if a file cannot be opened.
+pub fn samples(
+    files: &[PathBuf],
+    mapping: &Mapping,
+    rows: usize,
+) -> Result<Vec<Sample>, FeedError> {
+    let feeds = Feeds::open(files, mapping.form())?;
+    feeds.map(|feed| Ok(sample(feed?, mapping, rows))).collect()
+}
+
+/// Reads the first rows of a feed and maps them.
+fn sample(feed: Feed, mapping: &Mapping, rows: usize) -> Sample {
     let mut drafter = Drafter::new(mapping);
-    let mut sample = Sample::default();
+    let mut sample = Sample {
+        read_as: format!("{} is {}", feed.name(), feed.described()),
+        ..Sample::default()
+    };
     let lines = feed
         .filter(|line| !matches!(line.row, Row::Blank))
         .take(rows);
@@ -68,7 +82,7 @@ pub fn sample(file: &Path, mapping: &Mapping, rows: usize) -> Result<Sample, Fee
         });
     }
     sample.unmatched = drafter.unmatched();
-    Ok(sample)
+    sample
 }
 
 impl Drafter<'_> {
@@ -114,6 +128,7 @@ impl SampleRecord {
 
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.read_as)?;
         for row in &self.rows {
             writeln!(f, "line {}: {}", row.line, row.row)?;
             if row.records.is_empty() {
@@ -178,7 +193,7 @@ mod tests {
                     [product.specs]\nfrom = \"specs\"\n[[product.specs.rules]]\npath = \"w\"\n\
                     key = \"width\"\nunit = \"mm\"\n";
         let mapping = Mapping::parse(text, &mut |_| unreachable!("no tables")).unwrap();
-        let shown = sample(&file, &mapping, 3).unwrap().to_string();
+        let shown = samples(&[file], &mapping, 3).unwrap()[0].to_string();
         for line in [
             "line 1: {\"id\":1,\"name\":\"Lamp\",\"specs\":{\"w\":\"5 cm\",\"c\":\"a,b\"}}",
             "    product.name            name     \"Lamp\" → Lamp",
@@ -202,7 +217,9 @@ mod tests {
         let file = folder.path().join("feed.jsonl");
         fs::write(&file, rows).unwrap();
         let mapping = Mapping::parse(mapping, &mut |_| Ok(b"code,name\n1,Tarn\n".to_vec()));
-        sample(&file, &mapping.unwrap(), 9).unwrap().to_string()
+        let samples = samples(&[file], &mapping.unwrap(), 9).unwrap();
+        let shown = samples[0].to_string();
+        shown.split_once('\n').unwrap().1.to_owned()
     }
 
     #[test]

@@ -328,7 +328,7 @@ pub enum Migrate {
 pub enum Mapping {
     /// Print a first mapping for a feed, with guesses and what is unsure about them.
     Init {
-        /// The feed: JSON Lines or CSV, plain or gzipped.
+        /// The feed: a file, a folder, an http or https address, or - for standard input.
         file: PathBuf,
     },
     /// Print everything that is wrong with a mapping. Exits with 1 if something is.
@@ -343,7 +343,8 @@ pub enum Mapping {
 /// Settings of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
-    /// The files to import: JSON Lines or CSV, plain or gzipped.
+    /// The feeds to import: files, folders, http and https addresses, and - for standard input.
+    /// JSON Lines, JSON, CSV, TSV, XML, Excel and Parquet, also in gzip, Zstandard and zip.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// A mapping file, or the name of a built-in mapping. Files of `export` need none.

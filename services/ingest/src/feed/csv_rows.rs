@@ -6,16 +6,17 @@
 
 use std::io::BufRead;
 
-use csv::{ByteRecord, ReaderBuilder};
+use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 
 use super::lines::{Lines, Outcome, too_long};
-use super::{FeedLine, Row};
+use super::{FeedLine, Row, RowForm, broken, encoding};
 
 /// The rows of a CSV file.
 pub(super) struct CsvRows<R> {
     lines: Lines<R>,
     delimiter: u8,
+    form: RowForm,
     header: Vec<String>,
     record: Vec<u8>,
 }
@@ -34,19 +35,16 @@ impl<R: BufRead> CsvRows<R> {
     ///
     /// # Errors
     /// What is wrong with the header.
-    pub(super) fn new(
-        lines: Lines<R>,
-        delimiter: u8,
-        columns: Option<Vec<String>>,
-    ) -> Result<Self, String> {
+    pub(super) fn new(source: R, delimiter: u8, form: RowForm) -> Result<Self, String> {
         let mut rows = Self {
-            lines,
+            lines: Lines::new(source, form.max_bytes),
             delimiter,
+            form,
             header: Vec::new(),
             record: Vec::new(),
         };
-        rows.header = match columns {
-            Some(columns) => columns,
+        rows.header = match &rows.form.columns {
+            Some(columns) => columns.clone(),
             None => rows.read_header()?,
         };
         Ok(rows)
@@ -63,7 +61,9 @@ impl<R: BufRead> CsvRows<R> {
                 }
             }
         }
-        let header = fields(&self.record, self.delimiter)?;
+        let header = self
+            .fields()
+            .map_err(|reason| format!("the header {reason}"))?;
         for (at, name) in header.iter().enumerate() {
             if header[..at].contains(name) {
                 return Err(format!("two columns have the name {name:?}"));
@@ -85,7 +85,7 @@ impl<R: BufRead> CsvRows<R> {
     }
 
     fn row(&self) -> Row {
-        let fields = match fields(&self.record, self.delimiter) {
+        let fields = match self.fields() {
             Ok(fields) => fields,
             Err(reason) => return Row::Unreadable(reason),
         };
@@ -110,12 +110,7 @@ impl<R: BufRead> CsvRows<R> {
             let outcome = self.lines.append(&mut self.record);
             let number = *first.get_or_insert(self.lines.number());
             match outcome {
-                Err(error) => {
-                    return (
-                        number,
-                        CsvRecord::Broken(format!("the rest of the file cannot be read: {error}")),
-                    );
-                }
+                Err(error) => return (number, CsvRecord::Broken(broken(&error.to_string()))),
                 Ok(Outcome::End) if start == 0 => return (number, CsvRecord::End),
                 Ok(Outcome::End) => return (number, CsvRecord::Bad(start, UNCLOSED.to_owned())),
                 Ok(Outcome::TooLong(bytes)) => return (number, self.too_long(start + bytes)),
@@ -133,6 +128,12 @@ impl<R: BufRead> CsvRows<R> {
             }
             self.record.push(b'\n');
         }
+    }
+
+    /// The fields of the record.
+    fn fields(&self) -> Result<Vec<String>, String> {
+        encoding::check(&self.record, self.form.encoding)?;
+        fields(&self.record, self.delimiter)
     }
 
     fn too_long(&self, bytes: usize) -> CsvRecord {
@@ -185,12 +186,8 @@ fn fields(record: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
         .delimiter(delimiter)
         .buffer_capacity(record.len() + 1)
         .from_reader(record);
-    let mut fields = ByteRecord::new();
-    let read = reader.read_byte_record(&mut fields);
+    let mut fields = StringRecord::new();
+    let read = reader.read_record(&mut fields);
     read.map_err(|error| format!("is not CSV: {error}"))?;
-    fields
-        .iter()
-        .map(|field| std::str::from_utf8(field).map(str::to_owned))
-        .collect::<Result<_, _>>()
-        .map_err(|error| format!("is not UTF-8: {error}"))
+    Ok(fields.iter().map(str::to_owned).collect())
 }

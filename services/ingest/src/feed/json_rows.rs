@@ -2,24 +2,25 @@
 
 use std::io::BufRead;
 
+use encoding_rs::Encoding;
 use serde_json::Value;
 
 use super::csv_rows::wrong_count;
 use super::lines::{Lines, Outcome, too_long};
-use super::{FeedLine, Row};
+use super::{FeedLine, Row, RowForm, broken, encoding};
 
 /// The rows of a JSON Lines file.
 pub(super) struct JsonRows<R> {
     lines: Lines<R>,
-    columns: Option<Vec<String>>,
+    form: RowForm,
     buffer: Vec<u8>,
 }
 
 impl<R: BufRead> JsonRows<R> {
-    pub(super) fn new(lines: Lines<R>, columns: Option<Vec<String>>) -> Self {
+    pub(super) fn new(source: R, form: RowForm) -> Self {
         Self {
-            lines,
-            columns,
+            lines: Lines::new(source, form.max_bytes),
+            form,
             buffer: Vec::new(),
         }
     }
@@ -31,16 +32,17 @@ impl<R: BufRead> JsonRows<R> {
             Ok(Outcome::End) => return None,
             Ok(Outcome::Line) => (
                 self.buffer.len(),
-                row(&self.buffer, self.columns.as_deref()),
+                row(
+                    &self.buffer,
+                    self.form.columns.as_deref(),
+                    self.form.encoding,
+                ),
             ),
             Ok(Outcome::TooLong(bytes)) => {
                 let reason = too_long(bytes, self.lines.max_bytes());
                 (bytes, Row::Unreadable(reason))
             }
-            Err(error) => (
-                0,
-                Row::Broken(format!("the rest of the file cannot be read: {error}")),
-            ),
+            Err(error) => (0, Row::Broken(broken(&error.to_string()))),
         };
         Some(FeedLine {
             number: self.lines.number(),
@@ -50,7 +52,8 @@ impl<R: BufRead> JsonRows<R> {
     }
 }
 
-fn row(line: &[u8], columns: Option<&[String]>) -> Row {
+/// The row of a text that is JSON.
+pub(super) fn row(line: &[u8], columns: Option<&[String]>, encoding: &'static Encoding) -> Row {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Row::Blank;
     }
@@ -64,7 +67,10 @@ fn row(line: &[u8], columns: Option<&[String]>) -> Row {
             ),
         },
         Ok(_) => Row::Unreadable("is JSON, but not an object".to_owned()),
-        Err(error) => Row::Unreadable(reason(&error)),
+        Err(error) => {
+            let reason = encoding::check(line, encoding).err();
+            Row::Unreadable(reason.unwrap_or_else(|| not_json(&error)))
+        }
     }
 }
 
@@ -77,7 +83,7 @@ fn of_list(items: Vec<Value>, columns: &[String]) -> Row {
 }
 
 /// The library counts lines within the line, so only the column is useful.
-fn reason(error: &serde_json::Error) -> String {
+fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
     format!("is not JSON: {what} at byte {}", error.column())

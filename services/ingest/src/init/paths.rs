@@ -92,14 +92,6 @@ impl Paths {
         self.rows
     }
 
-    /// A measure of how much was understood: known values of different paths.
-    pub(super) fn weight(&self) -> usize {
-        self.facts
-            .values()
-            .map(|facts| facts.known.min(self.rows))
-            .sum()
-    }
-
     /// All paths with their facts, in the order of the rows.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Facts)> {
         self.order

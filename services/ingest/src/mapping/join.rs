@@ -3,7 +3,6 @@
 //! The other file is held in memory, each row as JSON text, up to [`MAX_JOIN_BYTES`].
 
 use std::collections::HashMap;
-use std::io::Cursor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +16,7 @@ use super::path::Row;
 use super::product::required;
 use super::reading::Reading;
 use super::section::Section;
-use super::{FeedForm, ReadTable, columns, delimiter, format};
+use super::{FeedForm, ReadTable, form};
 use crate::feed;
 
 /// The maximum size of the rows of a file that is joined, as JSON.
@@ -97,18 +96,14 @@ impl Settings {
                     section.invalid("file", "is required: the file whose rows are added")
                 })?
                 .to_owned(),
-            form: FeedForm {
-                format: format(section)?,
-                delimiter: delimiter(section)?,
-                columns: columns(section)?,
-            },
+            form: form::read(section)?,
         })
     }
 
     fn load(self, read_table: &mut ReadTable<'_>) -> Result<Join, MappingError> {
         let content = read_table(&self.file);
         let content = content.map_err(|error| MappingError::file(self.setting.clone(), &error))?;
-        let partners = partners(content, &self.form, &self.key, self.many).map_err(|reason| {
+        let partners = partners(content, &self).map_err(|reason| {
             MappingError::setting(&self.setting, format!("{}: {reason}", self.file))
         })?;
         Ok(Join {
@@ -176,15 +171,11 @@ impl Partners {
 }
 
 /// Reads a file and arranges its rows by their key.
-fn partners(
-    content: Vec<u8>,
-    form: &FeedForm,
-    key: &Field,
-    many: bool,
-) -> Result<HashMap<String, Partners>, String> {
+fn partners(content: Vec<u8>, settings: &Settings) -> Result<HashMap<String, Partners>, String> {
+    let (key, many) = (&settings.key, settings.many);
     let mut partners: HashMap<String, Partners> = HashMap::new();
     let mut bytes = 0;
-    for line in feed::read(Cursor::new(content), form)? {
+    for line in feed::read(content, &settings.file, &settings.form)? {
         let at = |reason: String| format!("line {}: {reason}", line.number);
         let row = match line.row {
             feed::Row::Blank => continue,

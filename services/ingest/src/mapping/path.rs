@@ -319,14 +319,31 @@ fn indexes<'t>(mut text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, 
     Ok(text)
 }
 
+/// The value of a key. The text of an element of XML that has nothing but text is the element.
+fn inside<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    match value {
+        Value::String(_) if key == "#text" => Some(value),
+        other => other.get(key),
+    }
+}
+
+/// The items of a list. A value that is none is a list of itself: XML knows no lists of one.
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        Value::Null => &[],
+        one => std::slice::from_ref(one),
+    }
+}
+
 fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(value);
     };
     match step {
-        PathStep::Key(key) => first(rest, value.get(key)?),
-        PathStep::At(index) => first(rest, value.get(index)?),
-        PathStep::Each => value.as_array()?.iter().find_map(|item| first(rest, item)),
+        PathStep::Key(key) => first(rest, inside(value, key)?),
+        PathStep::At(index) => first(rest, items(value).get(*index)?),
+        PathStep::Each => items(value).iter().find_map(|item| first(rest, item)),
         PathStep::Any | PathStep::AnyDeep => None,
     }
 }
@@ -340,15 +357,11 @@ fn all<'v>(steps: &[PathStep], value: &'v Value, values: &mut Vec<&'v Value>) {
         }
         return;
     };
-    let inside: &[Value] = match (step, value) {
-        (PathStep::Each, Value::Array(items)) => items,
-        (PathStep::Key(key), Value::Object(object)) => {
-            object.get(key).map_or(&[], std::slice::from_ref)
-        }
-        (PathStep::At(index), Value::Array(items)) => {
-            items.get(*index).map_or(&[], std::slice::from_ref)
-        }
-        _ => &[],
+    let inside: &[Value] = match step {
+        PathStep::Each => items(value),
+        PathStep::Key(key) => inside(value, key).map_or(&[], std::slice::from_ref),
+        PathStep::At(index) => items(value).get(*index).map_or(&[], std::slice::from_ref),
+        PathStep::Any | PathStep::AnyDeep => &[],
     };
     for value in inside {
         all(rest, value, values);
@@ -381,6 +394,19 @@ mod tests {
             Path::parse("l[].y").unwrap().first((&row).into()),
             Some(&json!(4))
         );
+    }
+
+    #[test]
+    fn values_of_xml_may_stand_alone() {
+        let row = json!({"i": {"#text": "a", "@n": "1"}, "t": "b", "l": [{"x": 1}], "n": null});
+        assert_eq!(at("i[].#text", &row), [json!("a")]);
+        assert_eq!(at("i[0].@n", &row), [json!("1")]);
+        assert_eq!(at("t.#text", &row), [json!("b")]);
+        assert_eq!(at("t[]", &row), [json!("b")]);
+        for path in ["n[]", "i[1]", "t.@n", "l.x"] {
+            assert_eq!(at(path, &row), [] as [Value; 0], "{path}");
+            assert_eq!(Path::parse(path).unwrap().first((&row).into()), None);
+        }
     }
 
     #[test]

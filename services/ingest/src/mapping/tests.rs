@@ -11,6 +11,7 @@ use super::*;
 mod alternatives;
 mod bounds;
 mod examples;
+mod files;
 mod guide;
 mod mistakes;
 mod owned;
@@ -116,7 +117,7 @@ fn invalid_settings_are_refused_with_path_and_known_names() {
     assert!(unknown.contains("unknown, values"), "{unknown}");
     assert!(refusal("system = \"a\"").starts_with("version: must be 1"));
     assert!(refusal(&with("").replace("\"shop\"", "\"my shop\"")).starts_with("system: "));
-    assert!(refusal(&with("format = \"xml\"")).contains("not one of auto, jsonl, csv"));
+    assert!(refusal(&with("format = \"html\"")).contains("not one of auto, jsonl, json, csv"));
     assert!(refusal("version = 1\nsystem = \"a\"").starts_with("product: "));
     assert!(
         refusal(&with("").replace("external_id = \"id\"\n", ""))

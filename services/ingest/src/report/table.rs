@@ -16,6 +16,7 @@ const MAX_KEYS: usize = 500;
 /// Writes the report as aligned text.
 pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     headline(report, f)?;
+    read_as(report, f)?;
     counts(report, f)?;
     reasons(f, "lines were rejected because", &report.rejected_for)?;
     reasons(f, "values were dropped because", &report.dropped_for)?;
@@ -47,6 +48,14 @@ fn headline(report: &Report, f: &mut Formatter<'_>) -> Result {
         "{title} · {} · {seconds:.1} s · {rate:.0} lines/s",
         report.system
     )
+}
+
+/// How each file was read.
+fn read_as(report: &Report, f: &mut Formatter<'_>) -> Result {
+    for (file, read_as) in report.read_as.iter().take(MAX_ROWS) {
+        writeln!(f, "  {file} is {read_as}")?;
+    }
+    rest(f, report.read_as.len(), MAX_ROWS, "files")
 }
 
 fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {

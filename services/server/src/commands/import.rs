@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use vitrine_domain::import::ImportMode;
+use vitrine_ingest::feed;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, Progress};
 use vitrine_storage::migrations::FILES;
@@ -26,8 +27,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     };
     let mapping = Arc::new(Mapping::load(mapping)?);
     if let Some(rows) = arguments.sample {
-        for file in &arguments.files {
-            let sample = vitrine_ingest::sample::sample(file, &mapping, rows)?;
+        for sample in vitrine_ingest::sample::samples(&arguments.files, &mapping, rows)? {
             print(sample.to_string().trim_end());
         }
         return Ok(ExitCode::SUCCESS);
@@ -83,10 +83,7 @@ fn rejects_file(arguments: &Import) -> PathBuf {
 
 /// The default file for rejected lines: in the current directory, named after the feed.
 fn default_rejects_file(feed: &Path) -> PathBuf {
-    let name = feed
-        .file_name()
-        .map_or_else(|| "feed".into(), |name| name.to_string_lossy());
-    PathBuf::from(format!("{name}.rejects.jsonl"))
+    PathBuf::from(format!("{}.rejects.jsonl", feed::file_name(feed)))
 }
 
 fn bar() -> ProgressBar {
