@@ -116,7 +116,7 @@ impl Reader {
                 _ => return Err("no command prints this".to_owned()),
             },
             info => match info.split_once(' ') {
-                Some(("toml" | "jsonl", name)) => {
+                Some(("toml" | "jsonl" | "xml", name)) => {
                     let name = name.to_owned();
                     self.steps.push(Step::File { name, text });
                 }
