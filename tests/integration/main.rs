@@ -62,6 +62,7 @@ mod reviews;
 mod round_trips;
 mod schema;
 mod search;
+mod sources;
 mod spec_sorts;
 mod specs_admin;
 mod subscriptions;

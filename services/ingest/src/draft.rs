@@ -340,6 +340,8 @@ fn hash(product: &ExternalRef) -> u64 {
 }
 
 #[cfg(test)]
+mod damaged;
+#[cfg(test)]
 mod real_feeds;
 #[cfg(test)]
 mod tests;

@@ -159,7 +159,7 @@ enum Rows {
 
 /// What is at a place.
 enum Opened {
-    Feed(Feed),
+    Feed(Box<Feed>),
     Archive(Archive),
 }
 
@@ -185,7 +185,7 @@ impl Feeds {
         let is_file = |place: &&Place| matches!(place, Place::File(path) if path.is_file());
         let files: Vec<Place> = places.iter().filter(is_file).cloned().collect();
         let mut files = Self::of(files, form);
-        while let Some(feed) = files.next() {
+        for feed in files.by_ref() {
             feed?;
         }
         let total = files.total;
@@ -237,18 +237,16 @@ impl Iterator for Feeds {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(archive) = &mut self.archive {
-                match archive.next() {
-                    Some(member) => return Some(of_member(archive, member, &self.form)),
-                    None => {
-                        self.archive = None;
-                        // What is left is the directory.
-                        self.read.store(self.size, Ordering::Relaxed);
-                    }
+                if let Some(member) = archive.next() {
+                    return Some(of_member(archive, member, &self.form));
                 }
+                self.archive = None;
+                // What is left is the directory.
+                self.read.store(self.size, Ordering::Relaxed);
             }
             let place = self.places.next()?;
             match self.opened(&place) {
-                Ok(Opened::Feed(feed)) => return Some(Ok(feed)),
+                Ok(Opened::Feed(feed)) => return Some(Ok(*feed)),
                 Ok(Opened::Archive(archive)) => self.archive = Some(archive),
                 Err(error) => return Some(Err(error)),
             }
@@ -335,7 +333,7 @@ pub(crate) fn read(
     let opening = Opening::new(name, name, form, &Arc::default());
     let (form, name) = (form.clone(), name.to_owned());
     let feeds = match opening.source(source)? {
-        Opened::Feed(feed) => vec![feed],
+        Opened::Feed(feed) => vec![*feed],
         Opened::Archive(mut archive) => {
             let mut feeds = Vec::new();
             while let Some(member) = archive.next() {
@@ -420,7 +418,7 @@ fn of_member(
     let name = format!("{}/{}", archive.name, member.name);
     let opening = Opening::new(&name, &member.name, form, &Arc::default());
     let reason = match opening.source(source) {
-        Ok(Opened::Feed(feed)) => return Ok(feed),
+        Ok(Opened::Feed(feed)) => return Ok(*feed),
         Ok(Opened::Archive(_)) => "an archive in an archive is not read".to_owned(),
         Err(reason) => reason,
     };
@@ -458,7 +456,7 @@ impl<'o> Opening<'o> {
             let mut peeked = Peeked::new(source);
             let magic = magic(peeked.beginning(MAGIC_BYTES));
             source = match magic {
-                Magic::None => return self.text(peeked).map(Opened::Feed),
+                Magic::None => return self.text(peeked),
                 _ if self.packed.len() == MAX_LAYERS => {
                     return Err(format!("it is packed more than {MAX_LAYERS} times"));
                 }
@@ -484,7 +482,7 @@ impl<'o> Opening<'o> {
     /// Opens a file that is read from its end.
     fn file(self, file: File, magic: Magic) -> Result<Opened, String> {
         let kind = match magic {
-            Magic::Parquet => return self.parquet(file).map(Opened::Feed),
+            Magic::Parquet => return self.parquet(file),
             Magic::OldExcel => {
                 return Err("it is a file of Excel before 2007; save it as xlsx".to_owned());
             }
@@ -504,10 +502,10 @@ impl<'o> Opening<'o> {
         let read = Arc::clone(&self.read);
         let sheet = self.form.sheet.clone();
         let (rows, described) = sheet::rows(file, kind, sheet, form, read)?;
-        Ok(Opened::Feed(self.feed(&described, Rows::Background(rows))))
+        Ok(self.feed(&described, Rows::Background(rows)))
     }
 
-    fn parquet(self, file: File) -> Result<Feed, String> {
+    fn parquet(self, file: File) -> Result<Opened, String> {
         self.expects(Format::Parquet, "Parquet")?;
         let rows = parquet_rows::rows(file, Arc::clone(&self.read))?;
         Ok(self.feed("Parquet", Rows::Background(rows)))
@@ -523,7 +521,7 @@ impl<'o> Opening<'o> {
         ))
     }
 
-    fn text(self, mut source: Peeked) -> Result<Feed, String> {
+    fn text(self, mut source: Peeked) -> Result<Opened, String> {
         if matches!(self.form.format, Format::Excel | Format::Parquet) {
             return Err("it is text, and `format` in the mapping says that it is not".to_owned());
         }
@@ -574,21 +572,23 @@ impl<'o> Opening<'o> {
             described = format!("{described} in {known}");
             settings.encoding = Some(known.encoding);
         }
-        Ok(Feed {
-            form: settings,
-            ..self.feed(&described, rows)
-        })
+        Ok(self.feed_with(settings, &described, rows))
     }
 
-    fn feed(&self, described: &str, rows: Rows) -> Feed {
+    fn feed(&self, described: &str, rows: Rows) -> Opened {
+        self.feed_with(self.form.clone(), described, rows)
+    }
+
+    /// The feed of rows, with the settings that were found out.
+    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows) -> Opened {
         let packed = self.packed.iter().map(|packed| format!(", {packed}"));
-        Feed {
+        Opened::Feed(Box::new(Feed {
             name: self.name.to_owned(),
             described: format!("{described}{}", packed.collect::<String>()),
-            form: self.form.clone(),
+            form,
             rows,
             last: 0,
-        }
+        }))
     }
 }
 

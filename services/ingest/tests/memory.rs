@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -21,10 +22,11 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const FEW: usize = 6_000;
+const FEW: usize = 4_000;
 const MANY: usize = 10 * FEW;
+const GROUP: usize = FEW / 8;
 /// How much more the longer feed may take: less than a tenth of what it is longer by.
-const TOLERANCE: usize = 256 * 1024;
+const TOLERANCE: usize = 128 * 1024;
 
 /// The text of a row: they differ, so that nothing is shared or packed to nothing.
 fn text(row: usize) -> String {
@@ -102,9 +104,10 @@ fn xlsx(out: &mut dyn std::io::Write, rows: usize) {
     };
     let mut cells = "<worksheet><sheetData>".to_owned();
     for row in 1..=rows + 1 {
-        cells += &format!(
-            "<row r=\"{row}\"><c r=\"A{row}\" t=\"inlineStr\"><is><t>{}</t></is></c></row>",
-            text(row)
+        let text = text(row);
+        let _ = write!(
+            cells,
+            "<row r=\"{row}\"><c r=\"A{row}\" t=\"inlineStr\"><is><t>{text}</t></is></c></row>"
         );
     }
     cells += "</sheetData></worksheet>";
@@ -130,7 +133,7 @@ fn xlsx(out: &mut dyn std::io::Write, rows: usize) {
     out.write_all(zip.finish().unwrap().get_ref()).unwrap();
 }
 
-/// Row groups of [`FEW`] rows, as writers make them of a bounded size.
+/// Row groups of [`GROUP`] rows: writers make them of a bounded size.
 fn parquet(out: &mut dyn std::io::Write, rows: usize) {
     let schema = parse_message_type("message r { required binary a (STRING); }").unwrap();
     let properties = WriterProperties::builder()
@@ -139,11 +142,11 @@ fn parquet(out: &mut dyn std::io::Write, rows: usize) {
     let mut file = Vec::new();
     let mut writer =
         SerializedFileWriter::new(&mut file, Arc::new(schema), Arc::new(properties)).unwrap();
-    for group in 0..rows / FEW {
+    for group in 0..rows / GROUP {
         let mut rows = writer.next_row_group().unwrap();
         let mut column = rows.next_column().unwrap().unwrap();
-        let first = group * FEW;
-        let texts: Vec<ByteArray> = (first..first + FEW)
+        let first = group * GROUP;
+        let texts: Vec<ByteArray> = (first..first + GROUP)
             .map(|row| ByteArray::from(text(row).into_bytes()))
             .collect();
         let typed = column.typed::<ByteArrayType>();

@@ -155,7 +155,9 @@ fn delimiter(sample: &[u8]) -> u8 {
             b'\n' if !quoted => break,
             byte if !quoted => {
                 let at = DELIMITERS.iter().position(|known| known == byte);
-                at.into_iter().for_each(|at| counts[at] += 1);
+                if let Some(at) = at {
+                    counts[at] += 1;
+                }
             }
             _ => {}
         }

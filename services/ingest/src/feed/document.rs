@@ -8,6 +8,7 @@ use std::io::BufRead;
 
 use super::json_rows::row;
 use super::lines::too_long;
+use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken};
 use crate::mapping::{RowsPath, RowsStep};
 
@@ -248,7 +249,7 @@ impl<R: BufRead> Text<R> {
             let white = |byte: &u8| b" \t\r\n".contains(byte);
             let blank = available.iter().take_while(|byte| white(byte)).count();
             let next = available.get(blank).copied();
-            self.line += ends(&available[..blank]);
+            self.line += newlines(&available[..blank]);
             self.source.consume(blank);
             if next.is_some() {
                 return Ok(next);
@@ -287,7 +288,7 @@ impl<R: BufRead> Text<R> {
                 let room = max_bytes.saturating_sub(kept.len());
                 kept.extend_from_slice(&available[..count.min(room)]);
             }
-            self.line += ends(&available[..count]);
+            self.line += newlines(&available[..count]);
             self.source.consume(count);
             length += count;
             if ended {
@@ -363,10 +364,6 @@ fn available(source: &mut impl BufRead) -> Result<&[u8], Broken> {
         }
     }
     source.fill_buf().map_err(|error| error.to_string())
-}
-
-fn ends(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn shown(byte: u8) -> String {

@@ -1,5 +1,6 @@
 //! Reading rows of Parquet files. In memory are the dictionary and a page of each column.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -128,11 +129,16 @@ fn key_of(value: &Value) -> String {
 }
 
 fn bytes_of(bytes: &[u8]) -> Value {
-    let text = std::str::from_utf8(bytes).map_or_else(
-        |_| bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        str::to_owned,
-    );
+    let text = std::str::from_utf8(bytes).map_or_else(|_| hexadecimal(bytes), str::to_owned);
     Value::String(text)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// A time as text; without the time of day if it is a date.

@@ -9,6 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The bytes of a feed.
 pub(super) type Source = Box<dyn BufRead + Send>;
 
+/// The number of line ends in some bytes.
+pub(super) fn newlines(bytes: &[u8]) -> u64 {
+    let ends = bytes.iter().map(|byte| u64::from(*byte == b'\n'));
+    ends.sum()
+}
+
 /// A source whose beginning is known. An error that was met while looking is returned in its place.
 pub(super) struct Peeked {
     beginning: Vec<u8>,

@@ -15,7 +15,7 @@ fn opened(bytes: &[u8], form: &FeedForm, max_bytes: usize) -> Result<Feed, Strin
     let mut opening = Opening::new("feed", "feed", form, &Arc::default());
     opening.max_bytes = max_bytes;
     match opening.source(Box::new(Cursor::new(bytes.to_vec())))? {
-        Opened::Feed(feed) => Ok(feed),
+        Opened::Feed(feed) => Ok(*feed),
         Opened::Archive(_) => Err("it is an archive".to_owned()),
     }
 }

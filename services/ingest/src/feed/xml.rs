@@ -14,6 +14,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use serde_json::{Map, Value};
 
 use super::lines::too_long;
+use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken, encoding};
 use crate::mapping::RowsPath;
 
@@ -339,10 +340,6 @@ fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {
             .map(str::to_owned)
             .ok_or_else(|| format!("has the entity &{name};, which XML does not know")),
     }
-}
-
-fn newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// A source that counts lines, and ends with an error where one event is too long.

@@ -60,9 +60,10 @@ fn fetched(answers: Vec<Vec<u8>>) -> (Vec<u8>, Result<(), String>, Vec<String>) 
 
 /// 1000 lines, and their number of bytes.
 fn body() -> (Vec<u8>, usize) {
-    let lines: String = (0..1000).map(|n| format!("line {n}\n")).collect();
-    let length = lines.len();
-    (lines.into_bytes(), length)
+    let lines: Vec<String> = (0..1000).map(|n| format!("line {n}\n")).collect();
+    let body = lines.concat().into_bytes();
+    let length = body.len();
+    (body, length)
 }
 
 #[test]

@@ -5,8 +5,14 @@ use crate::feed::fixtures::zipped;
 use crate::mapping::RowsPath;
 
 fn lines(count: usize) -> String {
-    let lines = (0..count).map(|n| format!("{{\"id\":{n},\"text\":\"text {}\"}}\n", n * 7919));
-    lines.collect()
+    let lines = (0..count).map(|n| {
+        format!(
+            "{{\"id\":{n},\"text\":\"text {}\"}}
+",
+            n * 7919
+        )
+    });
+    lines.collect::<Vec<String>>().concat()
 }
 
 /// The ids of the rows before the damage, which must be the first ones, and the reason.
@@ -72,10 +78,15 @@ fn a_member_of_an_archive_whose_bytes_changed() {
 fn documents_that_are_cut_off() {
     let items: Vec<String> = lines(200).lines().map(str::to_owned).collect();
     let json = format!("{{\"rows\":[{}]}}", items.join(",\n"));
-    let elements: String = (0..200)
-        .map(|n| format!("<p><id>{n}</id><t a=\"&amp;\">x</t></p>\n"))
+    let elements: Vec<String> = (0..200)
+        .map(|n| {
+            format!(
+                "<p><id>{n}</id><t a=\"&amp;\">x</t></p>
+"
+            )
+        })
         .collect();
-    let xml = format!("<c>{elements}</c>");
+    let xml = format!("<c>{}</c>", elements.concat());
     for (text, rows) in [(json, "rows"), (xml, "c.p")] {
         let form = FeedForm {
             rows: Some(RowsPath::parse(rows).unwrap()),
@@ -84,7 +95,7 @@ fn documents_that_are_cut_off() {
         for at in (20..text.len() - 1).step_by(97) {
             let (count, reason) = before_damage(&text.as_bytes()[..at], &form);
             assert!(reason.contains("cannot be read"), "{at}: {reason}");
-            let ends = text[..at].matches("\n").count();
+            let ends = text[..at].matches('\n').count();
             assert!(count >= ends.saturating_sub(1), "{at}: {count} of {ends}");
         }
     }

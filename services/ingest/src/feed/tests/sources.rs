@@ -9,7 +9,7 @@ use crate::feed::fixtures::zipped;
 fn read_all(path: &Path, form: &FeedForm) -> Result<(Vec<String>, Vec<String>), FeedError> {
     let mut feeds = Feeds::open(&[path.to_owned()], form)?;
     let (mut rows, mut described) = (Vec::new(), Vec::new());
-    while let Some(feed) = feeds.next() {
+    for feed in feeds.by_ref() {
         let mut feed = feed?;
         let name = feed.name().replace(&path.display().to_string(), "");
         described.push(format!("{name} is {}", feed.described()));
