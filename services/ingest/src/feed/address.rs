@@ -123,10 +123,6 @@ impl Address {
     /// # Errors
     /// Why there are none.
     pub(super) fn open(&self, patience: Patience) -> Result<(Fetched, Option<u64>), String> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| error.to_string())?;
         let (sender, pieces) = sync_channel(PIECES_AHEAD);
         let fetch = Fetch {
             address: self.clone(),
@@ -138,7 +134,7 @@ impl Address {
         };
         std::thread::Builder::new()
             .name("fetch".to_owned())
-            .spawn(move || runtime.block_on(fetch.run()))
+            .spawn(move || fetch.run_here())
             .map_err(|error| error.to_string())?;
         match pieces.recv() {
             Ok(Piece::Opened(total)) => {
@@ -221,6 +217,15 @@ struct Fetch {
 }
 
 impl Fetch {
+    /// Runs on this thread.
+    fn run_here(self) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        match runtime.enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.run()),
+            Err(error) => self.fail(error.to_string()),
+        }
+    }
+
     async fn run(mut self) {
         let mut attempts = 0;
         loop {

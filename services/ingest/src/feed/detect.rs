@@ -169,13 +169,21 @@ fn delimiter(sample: &[u8]) -> u8 {
 
 fn declared_in_xml(sample: &[u8]) -> Option<Known> {
     let encoding = Encoding::for_label(xml::declared_encoding(sample)?.as_bytes())?;
+    // A declaration that could be read is not UTF-16, whatever it says.
+    let encoding = encoding.output_encoding();
     let by = encoding::By::Declared;
     (encoding != encoding_rs::UTF_8).then_some(Known { encoding, by })
 }
 
 fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
     if let Some(rows) = &form.rows {
-        return Ok(rows.clone());
+        let names_none = rows.keys().is_empty();
+        let reason = "this is XML, and `rows` in the mapping names no element";
+        return if names_none {
+            Err(reason.to_owned())
+        } else {
+            Ok(rows.clone())
+        };
     }
     let root = xml::root(sample);
     match root.as_deref() {
@@ -295,6 +303,12 @@ mod tests {
             "this is XML; `rows` in the mapping says where its rows are, perhaps rows = \"c.p\""
         );
         assert!(refusal("<c/>").ends_with("for instance rows = \"catalog.product\""));
+        let form = FeedForm {
+            rows: Some(RowsPath::default()),
+            ..FeedForm::default()
+        };
+        let refused = choose(b"<c/>", true, "x", &form).unwrap_err();
+        assert!(refused.ends_with("names no element"), "{refused}");
         let json = refusal("{\n\"a\": [{}]}");
         assert!(json.ends_with("perhaps rows = \"a\""), "{json}");
     }
@@ -332,6 +346,11 @@ mod tests {
                 b"<?xml version='1.0' encoding='iso-8859-2'?><rss/>",
                 None,
                 "ISO-8859-2",
+            ),
+            (
+                b"<?xml version='1.0' encoding='utf-16'?><rss/>",
+                None,
+                "UTF-8",
             ),
         ] {
             assert_eq!(name(bytes, declared), expected, "{bytes:?}");

@@ -122,7 +122,7 @@ impl Known {
             source,
             decoder: self.encoding.new_decoder_without_bom_handling(),
             mark,
-            has_controls: self.encoding == UTF_8,
+            has_controls: !self.encoding.is_single_byte(),
             piece: Vec::new(),
             at: 0,
             ended: false,
@@ -159,7 +159,7 @@ struct Decoded {
     source: Peeked,
     decoder: Decoder,
     mark: &'static [u8],
-    /// Whether control characters of Latin-1 are text.
+    /// Whether control characters from U+0080 on are text.
     has_controls: bool,
     piece: Vec<u8>,
     at: usize,
@@ -192,8 +192,8 @@ impl Decoded {
     }
 }
 
-/// Marks the control characters from U+0080 to U+009F. No feed has them: encodings have them where
-/// they have nothing.
+/// Marks the control characters from U+0080 to U+009F: encodings of one byte have them where they
+/// have nothing.
 fn mark_controls(piece: &mut Vec<u8>, mark: &[u8]) {
     let control = |pair: &[u8]| pair[0] == 0xc2 && (0x80..=0x9f).contains(&pair[1]);
     if !piece.windows(2).any(control) {

@@ -86,10 +86,10 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
             ),
         ),
     ];
-    let files = files
+    let bytes = files
         .each_ref()
-        .map(|(name, content)| (*name, content.as_bytes()));
-    zipped(&files, CompressionMethod::Deflated)
+        .map(|(name, text)| (*name, text.as_bytes()));
+    zipped(&bytes, CompressionMethod::Deflated)
 }
 
 const SCHEMA: &str = "message rows {

@@ -36,8 +36,9 @@ fn send(
     read: &AtomicU64,
     sink: &mut Sink,
 ) -> Result<(), Unread> {
-    let total = reader.metadata().file_metadata().num_rows();
-    let total = u64::try_from(total).unwrap_or_default().max(1);
+    let stated = reader.metadata().file_metadata().num_rows();
+    let stated = u64::try_from(stated).unwrap_or_default();
+    let total = stated.max(1);
     let mut number = 0;
     for row in reader {
         number += 1;
@@ -54,8 +55,8 @@ fn send(
         let share = u128::from(size) * u128::from(number.min(total)) / u128::from(total);
         read.store(u64::try_from(share).unwrap_or(size), Ordering::Relaxed);
     }
-    if number != total && total > 1 {
-        sink.broken(&format!("it has {number} rows where it says {total}"));
+    if number != stated {
+        sink.broken(&format!("it has {number} rows where it says {stated}"));
     }
     Ok(())
 }

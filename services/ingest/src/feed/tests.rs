@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::fixtures::gzipped;
 use super::*;
+use crate::mapping::Format;
 
 mod damage;
 mod formats;

@@ -1,0 +1,272 @@
+//! Opening what is at a place: unpacking it, and finding out what its rows are.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use encoding_rs::UTF_8;
+
+use super::address::Patience;
+use super::csv_rows::CsvRows;
+use super::detect::{self, ChosenRows, SAMPLE_BYTES};
+use super::document::Document;
+use super::json_rows::JsonRows;
+use super::place::Place;
+use super::source::{self, Counted, Peeked, Source};
+use super::unpack::{self, Archive, MAGIC_BYTES, MAX_LAYERS, Magic, Zip, magic};
+use super::xml::XmlRows;
+use super::{
+    BUFFER_BYTES, Feed, FeedError, MAX_LINE_BYTES, RowForm, Rows, failed, parquet_rows, sheet,
+};
+use crate::mapping::{FeedForm, Format};
+
+/// The maximum size of what is kept in a temporary file: formats that are read from their end, and
+/// do not come from a file.
+const MAX_KEPT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+
+/// What is at a place.
+pub(super) enum Opened {
+    Feed(Box<Feed>),
+    Archive(Archive),
+}
+
+/// Opens what is at a place; returns it with its size, if that is known.
+pub(super) fn open(
+    place: &Place,
+    form: &FeedForm,
+    read: &Arc<AtomicU64>,
+) -> Result<(Opened, u64), FeedError> {
+    let name = place.name();
+    let wrong = |reason| FeedError::Form {
+        path: PathBuf::from(&name),
+        reason,
+    };
+    let file_name = place.file_name();
+    let opening = Opening::new(&name, &file_name, form, read);
+    match place {
+        Place::File(path) => {
+            let mut file = File::open(path).map_err(failed(path))?;
+            let size = file.metadata().map_err(failed(path))?.len();
+            let magic = magic_of(&mut file).map_err(failed(path))?;
+            let opened = match magic {
+                Magic::Gzip | Magic::Zstd | Magic::None => opening.source(buffered(file, read)),
+                magic => opening.file(file, magic),
+            };
+            Ok((opened.map_err(wrong)?, size))
+        }
+        Place::Address(address) => {
+            let fetched = address.open(Patience::default());
+            let (fetched, size) = fetched.map_err(&wrong)?;
+            let source = Box::new(Counted::new(fetched, Arc::clone(read)));
+            Ok((opening.source(source).map_err(wrong)?, size.unwrap_or(0)))
+        }
+        Place::StandardInput => {
+            let opened = opening.source(buffered(io::stdin(), read));
+            Ok((opened.map_err(wrong)?, 0))
+        }
+    }
+}
+
+fn buffered(reader: impl io::Read + Send + 'static, read: &Arc<AtomicU64>) -> Source {
+    let counted = Counted::new(reader, Arc::clone(read));
+    Box::new(BufReader::with_capacity(BUFFER_BYTES, counted))
+}
+
+fn magic_of(file: &mut File) -> io::Result<Magic> {
+    let mut beginning = Vec::new();
+    file.take(MAGIC_BYTES as u64).read_to_end(&mut beginning)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(magic(&beginning))
+}
+
+/// Opens a member of an archive.
+pub(super) fn of_member(
+    archive: &Archive,
+    member: io::Result<(unpack::Member, Source)>,
+    form: &FeedForm,
+) -> Result<Feed, FeedError> {
+    let path = Path::new(&archive.name);
+    let (member, source) = member.map_err(failed(path))?;
+    let name = format!("{}/{}", archive.name, member.name);
+    let opening = Opening::new(&name, &member.name, form, &Arc::default());
+    let reason = match opening.source(source) {
+        Ok(Opened::Feed(feed)) => return Ok(*feed),
+        Ok(Opened::Archive(_)) => "an archive in an archive is not read".to_owned(),
+        Err(reason) => reason,
+    };
+    let path = PathBuf::from(name);
+    Err(FeedError::Form { path, reason })
+}
+
+/// A feed that is being opened.
+pub(super) struct Opening<'o> {
+    /// Its name in reports, and that of its file.
+    name: &'o str,
+    file_name: &'o str,
+    form: &'o FeedForm,
+    read: Arc<AtomicU64>,
+    pub(super) max_bytes: usize,
+    /// What it is packed in.
+    packed: Vec<&'static str>,
+}
+
+impl<'o> Opening<'o> {
+    pub(super) fn new(
+        name: &'o str,
+        file_name: &'o str,
+        form: &'o FeedForm,
+        read: &Arc<AtomicU64>,
+    ) -> Self {
+        Self {
+            name,
+            file_name,
+            form,
+            read: Arc::clone(read),
+            max_bytes: MAX_LINE_BYTES,
+            packed: Vec::new(),
+        }
+    }
+
+    /// Opens what a source has, unpacked.
+    pub(super) fn source(mut self, mut source: Source) -> Result<Opened, String> {
+        loop {
+            let mut peeked = Peeked::new(source);
+            let magic = magic(peeked.beginning(MAGIC_BYTES));
+            source = match magic {
+                Magic::None => return self.text(peeked),
+                _ if self.packed.len() == MAX_LAYERS => {
+                    return Err(format!("it is packed more than {MAX_LAYERS} times"));
+                }
+                Magic::Gzip => {
+                    self.packed.push("gzip");
+                    unpack::gzip(peeked)
+                }
+                Magic::Zstd => {
+                    self.packed.push("zstd");
+                    unpack::zstd(peeked).map_err(|error| error.to_string())?
+                }
+                magic => {
+                    let kept = source::kept(peeked, MAX_KEPT_BYTES);
+                    let kept = kept.map_err(|error| format!("it cannot be read: {error}"))?;
+                    // It was counted when it was kept.
+                    self.read = Arc::default();
+                    return self.file(kept, magic);
+                }
+            };
+        }
+    }
+
+    /// Opens a file that is read from its end.
+    fn file(self, file: File, magic: Magic) -> Result<Opened, String> {
+        let kind = match magic {
+            Magic::Parquet => return self.parquet(file),
+            Magic::OldExcel => {
+                return Err("it is a file of Excel before 2007; save it as xlsx".to_owned());
+            }
+            _ => {
+                let pattern = self.form.files.as_deref();
+                match unpack::open(&file, self.name, pattern, Arc::clone(&self.read))? {
+                    Zip::Archive(archive) => return Ok(Opened::Archive(archive)),
+                    Zip::Spreadsheet(kind) => kind,
+                }
+            }
+        };
+        self.expects(Format::Excel, kind.name())?;
+        let form = RowForm {
+            columns: self.form.columns.clone(),
+            ..RowForm::default()
+        };
+        let read = Arc::clone(&self.read);
+        let sheet = self.form.sheet.clone();
+        let (rows, described) = sheet::rows(file, kind, sheet, form, read)?;
+        Ok(self.feed(&described, Rows::Background(rows)))
+    }
+
+    fn parquet(self, file: File) -> Result<Opened, String> {
+        self.expects(Format::Parquet, "Parquet")?;
+        let rows = parquet_rows::rows(file, Arc::clone(&self.read))?;
+        Ok(self.feed("Parquet", Rows::Background(rows)))
+    }
+
+    /// Checks that the mapping does not say that it is something else.
+    fn expects(&self, found: Format, name: &str) -> Result<(), String> {
+        if self.form.format == Format::Auto || self.form.format == found {
+            return Ok(());
+        }
+        Err(format!(
+            "it is {name}, and `format` in the mapping says that it is not"
+        ))
+    }
+
+    fn text(self, mut source: Peeked) -> Result<Opened, String> {
+        if matches!(self.form.format, Format::Excel | Format::Parquet) {
+            return Err("it is text, and `format` in the mapping says that it is not".to_owned());
+        }
+        let beginning = source.beginning(SAMPLE_BYTES).to_vec();
+        let chosen = detect::choose(&beginning, source.is_whole(), self.file_name, self.form)?;
+        drop(beginning);
+        let known = chosen.encoding;
+        let form = RowForm {
+            columns: self.form.columns.clone(),
+            encoding: known.encoding,
+            max_bytes: self.max_bytes,
+        };
+        let source = match chosen.rows {
+            ChosenRows::Xml(_) => known.text(source),
+            _ => known.lines(source),
+        };
+        let mut settings = self.form.clone();
+        let (mut described, rows) = match chosen.rows {
+            ChosenRows::JsonLines => {
+                let rows = JsonRows::new(source, form);
+                ("JSON Lines".to_owned(), Rows::Lines(rows))
+            }
+            ChosenRows::Json(path) => {
+                let described = format!("JSON, rows at {path}");
+                settings.rows = Some(path.clone());
+                (described, Rows::Document(Document::new(source, path, form)))
+            }
+            ChosenRows::Table(delimiter) => {
+                let described = match delimiter {
+                    b'\t' => "TSV".to_owned(),
+                    b',' => "CSV".to_owned(),
+                    other => format!("CSV with {}", char::from(other)),
+                };
+                settings.delimiter = Some(delimiter);
+                (
+                    described,
+                    Rows::Table(CsvRows::new(source, delimiter, form)?),
+                )
+            }
+            ChosenRows::Xml(path) => {
+                let described = format!("XML, rows at {path}");
+                settings.rows = Some(path.clone());
+                let rows = XmlRows::new(source, &path, form);
+                (described, Rows::Xml(Box::new(rows)))
+            }
+        };
+        if known.encoding != UTF_8 {
+            described = format!("{described} in {known}");
+            settings.encoding = Some(known.encoding);
+        }
+        Ok(self.feed_with(settings, &described, rows))
+    }
+
+    fn feed(&self, described: &str, rows: Rows) -> Opened {
+        self.feed_with(self.form.clone(), described, rows)
+    }
+
+    /// The feed of rows, with the settings that were found out.
+    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows) -> Opened {
+        let packed = self.packed.iter().map(|packed| format!(", {packed}"));
+        Opened::Feed(Box::new(Feed {
+            name: self.name.to_owned(),
+            described: format!("{described}{}", packed.collect::<String>()),
+            form,
+            rows,
+            last: 0,
+        }))
+    }
+}
