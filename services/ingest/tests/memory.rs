@@ -22,7 +22,7 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const FEW: usize = 4_000;
+const FEW: usize = 6_000;
 const MANY: usize = 10 * FEW;
 const GROUP: usize = FEW / 8;
 /// How much more the longer feed may take: less than a tenth of what it is longer by.
