@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 use mongodb::bson::{Document, doc};
 use serde_json::json;
 use vitrine_domain::Catalog;
+use vitrine_domain::import::ImportMode;
 use vitrine_export::import::{ImportOptions, import};
 use vitrine_export::output::Target;
 use vitrine_export::{ExportError, ExportOptions, ExportReport, Format, ImportReport};
-use vitrine_harness::{App, product, review};
+use vitrine_harness::{App, product, review, some_of};
 use vitrine_model::filter::ProductFilter;
+use vitrine_model::import::LineOutcome;
 use vitrine_model::product::{Kind, ProductStatus};
 
 use crate::product::sample;
@@ -107,6 +109,14 @@ async fn shop(app: &App) {
             .supplier("North", "NO"),
     ])
     .await;
+    // What two feeds say of one product follows from neither the product nor one of them.
+    let price = some_of("prices", "feed:secret")
+        .price("3.50")
+        .number("watts", 2.0);
+    let (outcomes, _) = app
+        .import(ImportMode::Write, vec![price.into()], Vec::new())
+        .await;
+    assert_eq!(outcomes, [LineOutcome::Updated]);
     reviews(app).await;
     app.run_background_work().await;
 }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use vitrine_model::category::CategoryTree;
+use vitrine_model::contribution::Contribution;
 use vitrine_model::filter::{Condition, ProductFilter};
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::product::{Details, Product};
@@ -72,12 +73,21 @@ pub enum ExportPart {
     Reference(Box<ReferenceData>),
     /// Suppliers, in the order of their ids: all at the beginning, later those that have changed.
     Suppliers(Vec<Supplier>),
-    /// A product, without its top reviews.
-    Product(Box<Product>),
+    /// A product.
+    Product(Box<ExportedProduct>),
     /// Reviews of the product before them.
     Reviews(Vec<StoredReview>),
     /// A bundle is left out, because the export does not have all of its items.
     IncompleteBundle(ProductId),
+}
+
+/// A product as an export has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportedProduct {
+    /// The product, without its top reviews.
+    pub product: Product,
+    /// What its sources say, if it does not follow from the product.
+    pub said: Vec<Contribution>,
 }
 
 /// A running export. It ends early when this is dropped.
@@ -192,6 +202,7 @@ impl Reader {
         let products = views.iter().map(ProductView::product);
         let products: Vec<Product> = products.collect::<Result<_, StorageError>>()?;
         let products = self.with_complete_bundles(products, &mut snapshot).await?;
+        let products = with_contributions(products, &mut snapshot).await?;
         self.send_changed_suppliers(&products, &mut snapshot)
             .await?;
         self.send_products(products, &mut snapshot).await?;
@@ -227,15 +238,20 @@ impl Reader {
     /// Sends the suppliers of products that were added or changed since suppliers were sent.
     async fn send_changed_suppliers(
         &mut self,
-        products: &[Product],
+        products: &[ExportedProduct],
         snapshot: &mut CatalogueSnapshot,
     ) -> Result<(), Stopped> {
-        let copies = products.iter().filter_map(|one| one.supplier.as_ref());
+        let copies = products
+            .iter()
+            .filter_map(|one| one.product.supplier.as_ref());
         let newer = copies.filter(|copy| {
             let sent = self.suppliers.get(&copy.id);
             sent.is_none_or(|version| *version < copy.version)
         });
-        let newer: HashSet<SupplierId> = newer.map(|copy| copy.id).collect();
+        let mut newer: HashSet<SupplierId> = newer.map(|copy| copy.id).collect();
+        let said = products.iter().flat_map(|one| &one.said);
+        let said = said.filter_map(|one| one.content.supplier);
+        newer.extend(said.filter(|id| !self.suppliers.contains_key(id)));
         if newer.is_empty() {
             return Ok(());
         }
@@ -267,7 +283,7 @@ impl Reader {
 
     async fn send_products(
         &self,
-        products: Vec<Product>,
+        products: Vec<ExportedProduct>,
         snapshot: &mut CatalogueSnapshot,
     ) -> Result<(), Stopped> {
         let (status, with_history) = match self.request.reviews {
@@ -280,7 +296,7 @@ impl Reader {
             ExportedReviews::Published => (Some(ReviewStatus::Published), false),
             ExportedReviews::WithHistory => (None, true),
         };
-        let ids: Vec<ProductId> = products.iter().map(|product| product.id).collect();
+        let ids: Vec<ProductId> = products.iter().map(|one| one.product.id).collect();
         snapshot.open_reviews(&ids, status).await?;
         let mut products = products.into_iter().peekable();
         loop {
@@ -292,8 +308,8 @@ impl Reader {
                 |a: &StoredReview, b: &StoredReview| a.review.product_id == b.review.product_id;
             for some in reviews.chunk_by(of_one) {
                 // Products come before their reviews, and both are in the order of products.
-                while let Some(next) = products.next_if(|next| next.id <= some[0].review.product_id)
-                {
+                let product = some[0].review.product_id;
+                while let Some(next) = products.next_if(|next| next.product.id <= product) {
                     self.send(ExportPart::Product(Box::new(next))).await?;
                 }
                 self.send(ExportPart::Reviews(some.to_vec())).await?;
@@ -308,6 +324,23 @@ impl Reader {
     async fn send(&self, part: ExportPart) -> Result<(), Abandoned> {
         self.parts.send(part).await.map_err(|_| Abandoned)
     }
+}
+
+/// Adds what the sources of products say.
+async fn with_contributions(
+    products: Vec<Product>,
+    snapshot: &mut CatalogueSnapshot,
+) -> Result<Vec<ExportedProduct>, StorageError> {
+    let ids = products.iter().filter(|one| !one.sources.is_empty());
+    let ids: Vec<ProductId> = ids.map(|product| product.id).collect();
+    let found = snapshot.contributions(&ids).await?.into_iter();
+    let mut said: HashMap<ProductId, Vec<Contribution>> =
+        found.map(|one| (one.product, one.all)).collect();
+    let products = products.into_iter().map(|product| ExportedProduct {
+        said: said.remove(&product.id).unwrap_or_default(),
+        product,
+    });
+    Ok(products.collect())
 }
 
 fn items_of(product: &Product) -> impl Iterator<Item = ProductId> + '_ {

@@ -12,6 +12,7 @@ mod reviews;
 use std::collections::HashMap;
 
 use vitrine_model::category::Category;
+use vitrine_model::contribution::Contribution;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
 use vitrine_model::product::{Outlier, Product, ProductStatus, Sold};
@@ -20,8 +21,10 @@ use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::products::Encoding;
+use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
+use crate::export::ExportedProduct;
 use crate::{Catalog, DomainError};
 
 pub use references::Rated;
@@ -72,7 +75,7 @@ impl RestoreSession {
     /// their order. What is computed of them is ignored. Bundles keep their copies of items.
     pub async fn products(
         &mut self,
-        products: Vec<Product>,
+        products: Vec<ExportedProduct>,
     ) -> Result<Vec<LineOutcome>, DomainError> {
         self.find_suppliers(&products).await?;
         let keys = &self.spec_keys;
@@ -84,12 +87,13 @@ impl RestoreSession {
         let mut outcomes = Vec::with_capacity(products.len());
         let (mut new, mut places) = (Vec::new(), Vec::new());
         for (at, product) in products.into_iter().enumerate() {
-            let product = content(product);
-            outcomes.push(match known.get(&product.id) {
+            let product = without_computed(product);
+            outcomes.push(match known.get(&product.product.id) {
                 Some(stored) if *stored == product => LineOutcome::Unchanged,
                 Some(_) => differs("product"),
                 None => {
-                    let wrong = self.check_product(&product, &dictionary);
+                    let mut wrong = self.check_product(&product.product, &dictionary);
+                    wrong.extend(self.check_contributions(&product));
                     if wrong.is_empty() {
                         new.push(product);
                         places.push(at);
@@ -118,11 +122,13 @@ impl RestoreSession {
 
     async fn insert_products(
         &self,
-        products: Vec<Product>,
+        new: Vec<ExportedProduct>,
     ) -> Result<Vec<Option<String>>, DomainError> {
-        if products.is_empty() {
+        if new.is_empty() {
             return Ok(Vec::new());
         }
+        let (products, said): (Vec<Product>, Vec<Vec<Contribution>>) =
+            new.into_iter().map(|one| (one.product, one.said)).unzip();
         self.catalog.insert_words(&products).await?;
         let (units, currency) = (self.units.clone(), self.catalog.currency());
         self.store(move |store| async move {
@@ -130,7 +136,23 @@ impl RestoreSession {
                 units: &units,
                 currency,
             };
-            store.insert_products(&products, encoding).await
+            if said.iter().all(Vec::is_empty) {
+                return store.insert_products(&products, encoding).await;
+            }
+            let mut refused = Vec::with_capacity(products.len());
+            for (product, said) in products.iter().zip(&said) {
+                refused.push(match said.as_slice() {
+                    [] => {
+                        let one = std::slice::from_ref(product);
+                        store.insert_products(one, encoding).await?.pop().flatten()
+                    }
+                    said => {
+                        let inserted = store.insert_merged_product(product, said, encoding);
+                        inserted.await?
+                    }
+                });
+            }
+            Ok(refused)
         })
         .await
     }
@@ -138,15 +160,24 @@ impl RestoreSession {
     /// The products that are stored already, as an export has them.
     async fn known_products(
         &self,
-        products: &[Product],
-    ) -> Result<HashMap<ProductId, Product>, DomainError> {
-        let ids: Vec<ProductId> = products.iter().map(|product| product.id).collect();
-        let views = self.store(move |store| async move {
-            store.get_many_products(&ids, &ProductStatus::ALL).await
+        products: &[ExportedProduct],
+    ) -> Result<HashMap<ProductId, ExportedProduct>, DomainError> {
+        let ids: Vec<ProductId> = products.iter().map(|one| one.product.id).collect();
+        let found = self.store(move |store| async move {
+            let views = store.get_many_products(&ids, &ProductStatus::ALL).await?;
+            let ids: Vec<ProductId> = views.iter().map(ProductView::id).collect();
+            Ok((views, store.get_many_contributions(&ids).await?))
         });
+        let (views, said) = found.await?;
+        let mut said: HashMap<ProductId, Vec<Contribution>> =
+            said.into_iter().map(|one| (one.product, one.all)).collect();
         let mut known = HashMap::new();
-        for view in views.await? {
-            known.insert(view.id(), content(view.product()?));
+        for view in views {
+            let stored = ExportedProduct {
+                product: view.product()?,
+                said: said.remove(&view.id()).unwrap_or_default(),
+            };
+            known.insert(view.id(), without_computed(stored));
         }
         Ok(known)
     }
@@ -162,15 +193,16 @@ impl RestoreSession {
 }
 
 /// The product without what is computed of it.
-fn content(product: Product) -> Product {
-    Product {
+fn without_computed(ExportedProduct { product, said }: ExportedProduct) -> ExportedProduct {
+    let product = Product {
         listed_at: product.listed(),
         computed: vitrine_model::fold::Computed::default(),
         outlier: Outlier::default(),
         activity: vitrine_model::activity::ActivitySummary::default(),
         sold: Sold::default(),
         ..product
-    }
+    };
+    ExportedProduct { product, said }
 }
 
 fn rejected(field: &str, reason: impl Into<String>) -> LineOutcome {

@@ -10,12 +10,12 @@ mod rejects;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use vitrine_domain::export::ExportedProduct;
 use vitrine_domain::export::StoredReview;
 use vitrine_domain::restore::RestoreSession;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::GlobalId;
 use vitrine_model::import::{LineOutcome, Rejection};
-use vitrine_model::product::Product;
 
 use crate::record::{Header, Record};
 use crate::report::ImportReport;
@@ -104,7 +104,7 @@ struct Import<'a> {
     /// `None` if nothing is stored.
     session: Option<RestoreSession>,
     files: &'a [PathBuf],
-    products: Vec<(Place, Product)>,
+    products: Vec<(Place, ExportedProduct)>,
     reviews: Vec<(Place, StoredReview)>,
     report: ImportReport,
     rejects: Option<(PathBuf, Rejects)>,
@@ -268,7 +268,7 @@ impl<'a> Import<'a> {
 
     /// Stores the products and reviews that were collected.
     async fn flush(&mut self) -> Result<(), ImportError> {
-        let (places, products): (Vec<Place>, Vec<Product>) =
+        let (places, products): (Vec<Place>, Vec<ExportedProduct>) =
             std::mem::take(&mut self.products).into_iter().unzip();
         if !products.is_empty() {
             let outcomes = match &mut self.session {

@@ -112,7 +112,8 @@ impl ImportReport {
         });
         let of = &mut self.outcomes[at].1;
         *match outcome {
-            LineOutcome::Created => &mut of.created,
+            // Nothing of an export waits for a product.
+            LineOutcome::Created | LineOutcome::Waiting => &mut of.created,
             LineOutcome::Updated => &mut of.updated,
             LineOutcome::Unchanged => &mut of.unchanged,
             LineOutcome::Rejected(_) => &mut of.rejected,

@@ -148,7 +148,7 @@ impl TablesWriter {
                     .extend(suppliers.map(|supplier| (supplier.id, supplier)));
                 Ok(())
             }
-            ExportPart::Product(product) => self.product(&product),
+            ExportPart::Product(one) => self.product(&one.product),
             ExportPart::Reviews(reviews) => reviews.iter().try_for_each(|one| self.review(one)),
             ExportPart::IncompleteBundle(_) => Ok(()),
         }

@@ -80,6 +80,31 @@ impl Store {
         found.iter().map(read).collect()
     }
 
+    /// Inserts a new product with what its sources say. Returns `None` if it was inserted, otherwise the
+    /// field whose value is taken.
+    pub async fn insert_merged_product(
+        &self,
+        product: &Product,
+        contributions: &[Contribution],
+        encoding: Encoding<'_>,
+    ) -> Result<Option<String>, StorageError> {
+        let inserted = retry_contended(async || {
+            let unit = self.begin_write().await?;
+            finish(unit, async |unit| {
+                let product = std::slice::from_ref(product);
+                unit.insert_products(product, encoding).await?;
+                unit.set_contributions(product[0].id, contributions).await?;
+                Ok(true)
+            })
+            .await
+        });
+        match inserted.await {
+            Ok(_) => Ok(None),
+            Err(StorageError::Conflict { key }) => Ok(Some(key)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns whether this SKU belongs to a product that waits. Two commands.
     pub async fn is_waiting_sku(&self, sku: &str) -> Result<bool, StorageError> {
         let names = [names::sku(sku)];

@@ -23,6 +23,7 @@ use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
+use crate::contributions::{self, Contributions};
 use crate::documents::{reference, stats};
 use crate::names::stored_ids;
 use crate::products::{self, ProductFields, projection};
@@ -240,6 +241,19 @@ impl CatalogueSnapshot {
             .hint(Hint::Name("_id_".to_owned()));
         let found = collect(find, &mut self.session).await?;
         found.into_iter().map(ProductView::new).collect()
+    }
+
+    /// Returns what the sources of these products say; products with one source have nothing.
+    pub async fn contributions(
+        &mut self,
+        products: &[ProductId],
+    ) -> Result<Vec<Contributions>, StorageError> {
+        let collection = self.store.raw(contributions::COLLECTION);
+        let find = collection
+            .find(doc! { "_id": { "$in": stored_ids(products.iter().copied()) } })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found = collect(find, &mut self.session).await?;
+        found.iter().map(contributions::read).collect()
     }
 
     /// Returns those of these products that match a condition.

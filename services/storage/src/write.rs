@@ -207,7 +207,7 @@ impl WriteUnit {
             .await
     }
 
-    async fn insert_products(
+    pub(crate) async fn insert_products(
         &mut self,
         products: &[Product],
         encoding: Encoding<'_>,

@@ -2,7 +2,9 @@
 //! keep a file that was changed since from damaging the database.
 
 use vitrine_model::import::Rejection;
-use vitrine_model::product::{Details, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Product};
+use vitrine_model::product::{
+    Details, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Product, Source,
+};
 use vitrine_model::review::{
     MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS, Review, ReviewStatus, Vote,
 };
@@ -10,7 +12,13 @@ use vitrine_model::spec::{self, Dictionary, KeyUsage, SpecKey};
 use vitrine_storage::export::StoredReview;
 
 use super::RestoreSession;
+use crate::export::ExportedProduct;
 use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
+
+/// Whether what the sources of a product say does not follow from the product.
+fn needs_contributions(sources: &[Source]) -> bool {
+    sources.len() > 1 || sources.iter().any(|source| source.standing.partial)
+}
 
 impl RestoreSession {
     /// All errors of a product.
@@ -49,6 +57,43 @@ impl RestoreSession {
         check_bundle(product, &mut found);
         let encoding = self.catalog.encoding(&self.units);
         found.check("product", limits::content(product, encoding));
+        found.0
+    }
+
+    /// All errors of what the sources of a product say.
+    pub(super) fn check_contributions(&self, exported: &ExportedProduct) -> Vec<Rejection> {
+        let ExportedProduct { product, said } = exported;
+        let mut found = Found::default();
+        let sources = said.iter().map(|one| &one.source);
+        let needed = needs_contributions(&product.sources);
+        found.ensure(
+            sources.eq(&product.sources) || said.is_empty() && !needed,
+            "sources",
+            || {
+                "each source of a product with several, or with a partial one, has what it says"
+                    .to_owned()
+            },
+        );
+        for content in said.iter().map(|one| &one.content) {
+            let category = content.category;
+            let is_known = category.is_none_or(|id| self.categories.contains_key(&id));
+            found.ensure(is_known, "sources.says.category", || {
+                "there is no such category".to_owned()
+            });
+            let supplier = content.supplier;
+            let is_known = supplier.is_none_or(|id| self.suppliers.contains_key(&id));
+            found.ensure(is_known, "sources.says.supplier", || {
+                "there is no such supplier".to_owned()
+            });
+            for one in &content.specs {
+                if let Err(wrong) = spec::check(one, &self.units) {
+                    found.add(
+                        &format!("sources.says.specs.{}", one.key),
+                        wrong.to_string(),
+                    );
+                }
+            }
+        }
         found.0
     }
 

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use vitrine_model::category::Category;
 use vitrine_model::id::{CategoryId, SupplierId};
 use vitrine_model::import::LineOutcome;
-use vitrine_model::product::Product;
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
@@ -14,6 +13,7 @@ use vitrine_storage::{StorageError, retry_contended};
 
 use super::{RestoreSession, check, differs, rejected};
 use crate::DomainError;
+use crate::export::ExportedProduct;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 
 /// What is rated by its own dimensions.
@@ -194,9 +194,16 @@ impl RestoreSession {
     }
 
     /// Reads the suppliers of products that this session does not know.
-    pub(super) async fn find_suppliers(&mut self, products: &[Product]) -> Result<(), DomainError> {
-        let copies = products.iter().filter_map(|one| one.supplier.as_ref());
-        let ids: HashSet<SupplierId> = copies.map(|copy| copy.id).collect();
+    pub(super) async fn find_suppliers(
+        &mut self,
+        products: &[ExportedProduct],
+    ) -> Result<(), DomainError> {
+        let copies = products
+            .iter()
+            .filter_map(|one| one.product.supplier.as_ref());
+        let said = products.iter().flat_map(|one| &one.said);
+        let said = said.filter_map(|one| one.content.supplier);
+        let ids: HashSet<SupplierId> = copies.map(|copy| copy.id).chain(said).collect();
         self.read_suppliers(ids).await
     }
 

@@ -69,7 +69,7 @@ impl ProductsWriter {
                 self.tree = CategoryTree::new(reference.categories);
                 Ok(())
             }
-            ExportPart::Product(product) => self.product(&product),
+            ExportPart::Product(one) => self.product(&one.product),
             _ => Ok(()),
         }
     }

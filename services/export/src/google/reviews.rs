@@ -82,8 +82,8 @@ impl ReviewsWriter {
                 self.dictionary = Dictionary::new(reference.spec_keys);
                 Ok(())
             }
-            ExportPart::Product(product) => {
-                self.product = Some(self.feed_product(&product));
+            ExportPart::Product(one) => {
+                self.product = Some(self.feed_product(&one.product));
                 Ok(())
             }
             ExportPart::Reviews(reviews) => {

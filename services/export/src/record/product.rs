@@ -3,8 +3,10 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vitrine_domain::export::ExportedProduct;
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::contribution::{Content, Contribution, Standing};
 use vitrine_model::fold::Computed;
 use vitrine_model::import::Rejection;
 use vitrine_model::product::{
@@ -177,14 +179,124 @@ pub struct SourceRecord {
     pub imported_at: Timestamp,
     /// The digest of what was imported.
     pub digest: String,
+    /// How it ranks among the sources, if it does not describe the whole product.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub standing: Standing,
+    /// What it says, if that does not follow from the product.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<Box<SaidRecord>>,
+}
+
+fn is_usual(standing: &Standing) -> bool {
+    *standing == Standing::default()
+}
+
+/// What a source says of a product. What is absent is not said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaidRecord {
+    /// The name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The brand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brand: Option<String>,
+    /// The kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The id of the category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<ProductStatus>,
+    /// The id of the supplier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supplier: Option<String>,
+    /// The price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceRecord>,
+    /// Images, videos and documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+    /// The specs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specs: Vec<SpecRecord>,
+    /// The fields of its kind; those of bundles are in `items`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// The items of a bundle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ItemRecord>,
+}
+
+impl SaidRecord {
+    fn of(content: &Content) -> Self {
+        Self {
+            name: content.name.clone(),
+            description: content.description.clone(),
+            brand: content.brand.clone(),
+            kind: content.kind.clone(),
+            category: content.category.map(category_gid),
+            status: content.status,
+            supplier: content.supplier.map(supplier_gid),
+            price: content.price.map(PriceRecord::of),
+            media: content.media.clone(),
+            specs: content.specs.iter().map(SpecRecord::of).collect(),
+            details: details_value(&content.details),
+            items: items(&content.details),
+        }
+    }
+
+    fn content(self) -> Result<Content, Rejection> {
+        let specs = self.specs.into_iter().map(SpecRecord::spec);
+        let category = self
+            .category
+            .as_deref()
+            .map(|id| category_id("category", id));
+        let supplier = self
+            .supplier
+            .as_deref()
+            .map(|id| supplier_id("supplier", id));
+        let details = match &self.kind {
+            Some(kind) if self.details.is_some() || !self.items.is_empty() => {
+                details(kind, self.details, self.items)?
+            }
+            _ => Details::Generic,
+        };
+        Ok(Content {
+            name: self.name,
+            description: self.description,
+            brand: self.brand,
+            kind: self.kind,
+            category: category.transpose()?,
+            status: self.status,
+            supplier: supplier.transpose()?,
+            price: self.price.map(|price| price.money()).transpose()?,
+            media: self.media,
+            specs: specs.collect::<Result<_, _>>()?,
+            details,
+        })
+    }
+}
+
+fn items(details: &Details) -> Vec<ItemRecord> {
+    match details {
+        Details::Bundle(bundle) => bundle.items.iter().map(ItemRecord::of).collect(),
+        _ => Vec::new(),
+    }
 }
 
 impl ProductRecord {
-    pub(crate) fn of(product: &Product) -> Self {
-        let items = match &product.details {
-            Details::Bundle(bundle) => bundle.items.iter().map(ItemRecord::of).collect(),
-            _ => Vec::new(),
-        };
+    pub(crate) fn of(ExportedProduct { product, said }: &ExportedProduct) -> Self {
+        let says = |source: &Source| said.iter().find(|one| one.source == *source);
+        let sources = product.sources.iter().map(|source| SourceRecord {
+            says: says(source).map(|one| Box::new(SaidRecord::of(&one.content))),
+            ..SourceRecord::of(source)
+        });
         Self {
             id: product_gid(product.id),
             sku: product.sku.clone(),
@@ -199,9 +311,9 @@ impl ProductRecord {
             media: product.media.clone(),
             specs: product.specs.iter().map(SpecRecord::of).collect(),
             details: details_value(&product.details),
-            items,
+            items: items(&product.details),
             supplier: product.supplier.as_ref().map(SupplierCopy::of),
-            sources: product.sources.iter().map(SourceRecord::of).collect(),
+            sources: sources.collect(),
             revision: product.revision,
             created_at: product.created_at,
             listed_at: product.listed(),
@@ -209,10 +321,19 @@ impl ProductRecord {
         }
     }
 
-    pub(crate) fn product(self) -> Result<Product, Rejection> {
+    pub(crate) fn product(mut self) -> Result<ExportedProduct, Rejection> {
+        let mut said = Vec::new();
+        for record in &mut self.sources {
+            if let Some(says) = record.says.take() {
+                said.push(Contribution {
+                    source: record.clone().source(),
+                    content: says.content()?,
+                });
+            }
+        }
         let specs = self.specs.into_iter().map(SpecRecord::spec);
         let supplier = self.supplier.map(SupplierCopy::extract);
-        Ok(Product {
+        let product = Product {
             id: product_id("id", &self.id)?,
             category: category_id("category", &self.category)?,
             price: self.price.map(|price| price.money()).transpose()?,
@@ -236,7 +357,8 @@ impl ProductRecord {
             created_at: self.created_at,
             listed_at: self.listed_at,
             updated_at: self.updated_at,
-        })
+        };
+        Ok(ExportedProduct { product, said })
     }
 }
 
@@ -383,6 +505,8 @@ impl SourceRecord {
             external_id: source.external_id.clone(),
             imported_at: source.imported_at,
             digest: source.digest.clone(),
+            standing: source.standing.clone(),
+            says: None,
         }
     }
 
@@ -392,6 +516,7 @@ impl SourceRecord {
             external_id: self.external_id,
             imported_at: self.imported_at,
             digest: self.digest,
+            standing: self.standing,
         }
     }
 }

@@ -34,32 +34,30 @@ struct Window<N> {
     high: N,
 }
 
-impl<N: Ordered> Numbers<N> {
-    /// The highest number that is below something.
-    fn below(&self, is_below: impl Fn(N) -> bool) -> Option<N> {
-        let pairs = self.pairs();
-        let count = pairs.partition_point(|(n, _)| is_below(*n));
-        pairs[..count].last().map(|(n, _)| *n)
-    }
+/// The highest number that is below something.
+fn highest_below<N: Ordered>(numbers: &Numbers<N>, is_below: impl Fn(N) -> bool) -> Option<N> {
+    let pairs = numbers.pairs();
+    let count = pairs.partition_point(|(n, _)| is_below(*n));
+    pairs[..count].last().map(|(n, _)| *n)
+}
 
-    /// The windows for the ends between at most `max_buckets` ranges.
-    fn windows(&self, max_buckets: usize) -> Vec<Window<N>> {
-        let pairs = self.pairs();
-        let enough = (pairs.len() / MIN_PRODUCTS).max(FEW_BUCKETS);
-        let buckets = max_buckets.min(enough);
-        let at = |hundredths: usize| {
-            let rank = hundredths * pairs.len() / (100 * buckets);
-            pairs.get(rank).or(pairs.last()).map(|(n, _)| *n)
-        };
-        let windows = (1..buckets).filter_map(|end| {
-            Some(Window {
-                low: at(100 * end - LEEWAY)?,
-                even: at(100 * end)?,
-                high: at(100 * end + LEEWAY)?,
-            })
-        });
-        windows.collect()
-    }
+/// The windows for the ends between at most `max_buckets` ranges.
+fn windows<N: Ordered>(numbers: &Numbers<N>, max_buckets: usize) -> Vec<Window<N>> {
+    let pairs = numbers.pairs();
+    let enough = (pairs.len() / MIN_PRODUCTS).max(FEW_BUCKETS);
+    let buckets = max_buckets.min(enough);
+    let at = |hundredths: usize| {
+        let rank = hundredths * pairs.len() / (100 * buckets);
+        pairs.get(rank).or(pairs.last()).map(|(n, _)| *n)
+    };
+    let windows = (1..buckets).filter_map(|end| {
+        Some(Window {
+            low: at(100 * end - LEEWAY)?,
+            even: at(100 * end)?,
+            high: at(100 * end + LEEWAY)?,
+        })
+    });
+    windows.collect()
 }
 
 /// A step whose multiples are round.
@@ -180,14 +178,14 @@ pub fn number_buckets(
     }
     let standard =
         distinct <= MAX_STANDARD_VALUES && numbers.pairs().len() >= distinct * MIN_REPEATED;
-    let windows = numbers.windows(max_buckets).into_iter();
+    let windows = windows(numbers, max_buckets).into_iter();
     let windows = windows.map(|window| Window {
         low: shown(window.low),
         even: shown(window.even),
         high: shown(window.high),
     });
     let (min, max) = (shown(min), shown(max));
-    let below = |end: f64| numbers.below(|n| shown(n) < end).map(&shown);
+    let below = |end: f64| highest_below(numbers, |n| shown(n) < end).map(&shown);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if standard && window.even > window.low {
             return Some(window.even);
@@ -264,8 +262,8 @@ pub fn price_buckets(prices: &Numbers<i64>, max_buckets: usize) -> Vec<Bucket<i6
     let (Some(min), Some(max)) = (prices.min(), prices.max()) else {
         return Vec::new();
     };
-    let windows = prices.windows(max_buckets);
-    let below = |end| prices.below(|n| n < end);
+    let windows = windows(prices, max_buckets);
+    let below = |end| highest_below(prices, |n| n < end);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if window.is_single() {
             return Some(window.high);
@@ -309,13 +307,13 @@ pub fn date_buckets(dates: &Numbers, max_buckets: usize) -> Vec<Bucket<Timestamp
         return Vec::new();
     };
     let (min, max) = (timestamp(min), timestamp(max));
-    let windows = dates.windows(max_buckets).into_iter();
+    let windows = windows(dates, max_buckets).into_iter();
     let windows = windows.map(|window| Window {
         low: timestamp(window.low),
         even: timestamp(window.even),
         high: timestamp(window.high),
     });
-    let below = |end| dates.below(|n| timestamp(n) < end).map(timestamp);
+    let below = |end| highest_below(dates, |n| timestamp(n) < end).map(timestamp);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if window.is_single() {
             return Some(Calendar::DAY.floor(window.high));
