@@ -10,7 +10,7 @@ use super::{digest, emptied, export, file, read_back, shop, to_file};
 
 /// What a shopper and a moderator see of the shop.
 async fn seen(app: &App, catalog: &vitrine_domain::Catalog) -> Value {
-    let query = r#"{
+    let query = r"{
         products(sort: [{ key: NAME }], filter: { status: [ACTIVE, DRAFT, ARCHIVED] }) { nodes {
             id slug sku name kind status description brand revision createdAt updatedAt
             price { amount currency } media { url alt } category { id name ancestors { slug } }
@@ -25,7 +25,7 @@ async fn seen(app: &App, catalog: &vitrine_domain::Catalog) -> Value {
         specKeys(first: 50) { nodes { key label type aliases baseUnit } }
         suppliers(first: 10) { nodes { id name country } }
         categories { id slug name }
-    }"#;
+    }";
     let answer = app.query(query).as_admin().through(catalog).await;
     answer.data().clone()
 }

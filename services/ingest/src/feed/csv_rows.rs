@@ -19,6 +19,8 @@ pub(super) struct CsvRows<R> {
     form: RowForm,
     header: Vec<String>,
     record: Vec<u8>,
+    /// Where and why the file ends before its header.
+    broken: Option<(u64, String)>,
 }
 
 /// The next record of the file.
@@ -42,6 +44,7 @@ impl<R: BufRead> CsvRows<R> {
             form,
             header: Vec::new(),
             record: Vec::new(),
+            broken: None,
         };
         rows.header = match &rows.form.columns {
             Some(columns) => columns.clone(),
@@ -52,12 +55,15 @@ impl<R: BufRead> CsvRows<R> {
 
     fn read_header(&mut self) -> Result<Vec<String>, String> {
         loop {
-            match self.next_record().1 {
-                CsvRecord::Blank => {}
-                CsvRecord::Record => break,
-                CsvRecord::End => return Ok(Vec::new()),
-                CsvRecord::Bad(_, reason) | CsvRecord::Broken(reason) => {
-                    return Err(format!("the header {reason}"));
+            match self.next_record() {
+                (_, CsvRecord::Blank) => {}
+                (_, CsvRecord::Record) => break,
+                (_, CsvRecord::End) => return Ok(Vec::new()),
+                (_, CsvRecord::Bad(_, reason)) => return Err(format!("the header {reason}")),
+                // A file that is cut off here is incomplete like one that is cut off later.
+                (number, CsvRecord::Broken(reason)) => {
+                    self.broken = Some((number, reason));
+                    return Ok(Vec::new());
                 }
             }
         }
@@ -73,7 +79,9 @@ impl<R: BufRead> CsvRows<R> {
     }
 
     pub(super) fn next(&mut self) -> Option<FeedLine> {
-        let (number, record) = self.next_record();
+        let broken = self.broken.take();
+        let broken = broken.map(|(number, reason)| (number, CsvRecord::Broken(reason)));
+        let (number, record) = broken.unwrap_or_else(|| self.next_record());
         let (bytes, row) = match record {
             CsvRecord::End => return None,
             CsvRecord::Blank => (0, Row::Blank),

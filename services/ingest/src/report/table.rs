@@ -67,23 +67,23 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
         ("  unchanged", counts.unchanged),
         ("  rejected", counts.rejected),
         ("  blank", counts.blank),
-        ("values dropped", counts.dropped_values),
     ];
     rows.iter()
         .try_for_each(|(name, count)| row(f, name, *count))?;
-    let rare = [
-        ("  waiting", counts.waiting),
-        ("  skipped", counts.skipped),
-        ("values ignored", counts.ignored_values),
-    ];
-    let mut rare = rare.iter().filter(|(_, count)| *count > 0);
-    rare.try_for_each(|(name, count)| row(f, name, *count))?;
     if counts.waiting > 0 {
+        row(f, "  waiting", counts.waiting)?;
         writeln!(
             f,
             "    for a line with their sku that has name, kind and category"
         )?;
     }
+    row(f, "values dropped", counts.dropped_values)?;
+    let rare = [
+        ("  skipped", counts.skipped),
+        ("values ignored", counts.ignored_values),
+    ];
+    let mut rare = rare.iter().filter(|(_, count)| *count > 0);
+    rare.try_for_each(|(name, count)| row(f, name, *count))?;
     if let Some(records) = report.records {
         record_counts(f, "products", records.products)?;
         record_counts(f, "reviews", records.reviews)?;
