@@ -50,6 +50,7 @@ pub mod products;
 pub mod propagation;
 mod recent;
 pub mod reference;
+mod rejections;
 pub mod restore;
 pub mod reviewing;
 pub mod reviews;

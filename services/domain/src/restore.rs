@@ -85,7 +85,7 @@ impl RestoreSession {
             .clone();
         let known = self.known_products(&products).await?;
         let mut outcomes = Vec::with_capacity(products.len());
-        let (mut new, mut places) = (Vec::new(), Vec::new());
+        let mut new = Vec::new();
         for (at, product) in products.into_iter().enumerate() {
             let product = without_computed(product);
             outcomes.push(match known.get(&product.product.id) {
@@ -95,8 +95,7 @@ impl RestoreSession {
                     let mut wrong = self.check_product(&product.product, &dictionary);
                     wrong.extend(self.check_contributions(&product));
                     if wrong.is_empty() {
-                        new.push(product);
-                        places.push(at);
+                        new.push((at, product));
                         LineOutcome::Created
                     } else {
                         LineOutcome::Rejected(wrong)
@@ -104,11 +103,8 @@ impl RestoreSession {
                 }
             });
         }
-        let refused = self.insert_products(new).await?;
-        for (at, key) in places.into_iter().zip(refused) {
-            if let Some(key) = key {
-                outcomes[at] = rejected(&key, format!("another product has the {key}"));
-            }
+        for (at, key) in self.insert_products(new).await? {
+            outcomes[at] = rejected(&key, format!("another product has the {key}"));
         }
         Ok(outcomes)
     }
@@ -120,41 +116,39 @@ impl RestoreSession {
         Ok(())
     }
 
+    /// Inserts new products, each with its place. Returns the places of those that were refused, with
+    /// the field whose value is taken.
     async fn insert_products(
         &self,
-        new: Vec<ExportedProduct>,
-    ) -> Result<Vec<Option<String>>, DomainError> {
+        new: Vec<(usize, ExportedProduct)>,
+    ) -> Result<Vec<(usize, String)>, DomainError> {
         if new.is_empty() {
             return Ok(Vec::new());
         }
-        let (products, said): (Vec<Product>, Vec<Vec<Contribution>>) =
-            new.into_iter().map(|one| (one.product, one.said)).unzip();
-        self.catalog.insert_words(&products).await?;
+        let (merged, plain): (Vec<_>, Vec<_>) =
+            new.into_iter().partition(|(_, one)| !one.said.is_empty());
+        let (mut places, plain): (Vec<usize>, Vec<Product>) =
+            plain.into_iter().map(|(at, one)| (at, one.product)).unzip();
+        places.extend(merged.iter().map(|(at, _)| *at));
+        self.catalog.insert_words(&plain).await?;
+        for (_, one) in &merged {
+            let product = std::slice::from_ref(&one.product);
+            self.catalog.insert_words(product).await?;
+        }
         let (units, currency) = (self.units.clone(), self.catalog.currency());
-        self.store(move |store| async move {
+        let refused = self.store(move |store| async move {
             let encoding = Encoding {
                 units: &units,
                 currency,
             };
-            if said.iter().all(Vec::is_empty) {
-                return store.insert_products(&products, encoding).await;
-            }
-            let mut refused = Vec::with_capacity(products.len());
-            for (product, said) in products.iter().zip(&said) {
-                refused.push(match said.as_slice() {
-                    [] => {
-                        let one = std::slice::from_ref(product);
-                        store.insert_products(one, encoding).await?.pop().flatten()
-                    }
-                    said => {
-                        let inserted = store.insert_merged_product(product, said, encoding);
-                        inserted.await?
-                    }
-                });
+            let mut refused = store.insert_products(&plain, encoding).await?;
+            for (_, ExportedProduct { product, said }) in &merged {
+                refused.push(store.insert_merged_product(product, said, encoding).await?);
             }
             Ok(refused)
-        })
-        .await
+        });
+        let refused = places.into_iter().zip(refused.await?);
+        Ok(refused.filter_map(|(at, key)| Some((at, key?))).collect())
     }
 
     /// The products that are stored already, as an export has them.

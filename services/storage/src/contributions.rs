@@ -23,13 +23,10 @@ use crate::names::{self, stored_ids};
 use crate::products::Encoding;
 use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::{TransactionError, retry_contended};
-use crate::write::WriteUnit;
+use crate::write::{MAX_INSERT_BATCH, WriteUnit, taken};
 use crate::{StorageError, Store};
 
 pub(crate) const COLLECTION: &str = "contributions";
-
-/// The maximum number of waiting products inserted in one transaction.
-const MAX_INSERT_BATCH: usize = 250;
 
 /// What the sources of a product say.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,21 +85,16 @@ impl Store {
         contributions: &[Contribution],
         encoding: Encoding<'_>,
     ) -> Result<Option<String>, StorageError> {
+        let one = std::slice::from_ref(product);
         let inserted = retry_contended(async || {
-            let unit = self.begin_write().await?;
-            finish(unit, async |unit| {
-                let product = std::slice::from_ref(product);
-                unit.insert_products(product, encoding).await?;
-                unit.set_contributions(product[0].id, contributions).await?;
-                Ok(true)
-            })
-            .await
+            let mut unit = self.begin_write().await?;
+            let inserted = match unit.insert_products(one, encoding).await {
+                Ok(()) => unit.set_contributions(product.id, contributions).await,
+                error => error,
+            };
+            unit.end(inserted).await
         });
-        match inserted.await {
-            Ok(_) => Ok(None),
-            Err(StorageError::Conflict { key }) => Ok(Some(key)),
-            Err(error) => Err(error),
-        }
+        taken(inserted.await)
     }
 
     /// Returns whether this SKU belongs to a product that waits. Two commands.
@@ -148,19 +140,10 @@ impl Store {
     ) -> Result<Option<String>, StorageError> {
         let inserted = retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            match unit.insert_waiting(waiting).await {
-                Ok(()) => unit.commit().await,
-                Err(error) => {
-                    unit.abort().await;
-                    Err(error)
-                }
-            }
+            let inserted = unit.insert_waiting(waiting).await;
+            unit.end(inserted).await
         });
-        match inserted.await {
-            Ok(()) => Ok(None),
-            Err(StorageError::Conflict { key }) => Ok(Some(key)),
-            Err(error) => Err(error),
-        }
+        taken(inserted.await)
     }
 
     /// Replaces what the sources of a waiting product say, with its names. Without sources it stops

@@ -16,15 +16,13 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::filter::Condition;
 use vitrine_model::id::{AuthorId, ProductId, ReviewId, SupplierId};
 use vitrine_model::rating::Stars;
-use vitrine_model::review::{
-    Decision, DecisionReason, DimensionTable, Review, ReviewStatus, ReviewVersion, Vote,
-};
+use vitrine_model::review::{Decision, DimensionTable, Review, ReviewStatus, ReviewVersion, Vote};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
 use crate::contributions::{self, Contributions};
-use crate::documents::{reference, stats};
+use crate::documents::{reference, review, stats};
 use crate::names::stored_ids;
 use crate::products::{self, ProductFields, projection};
 use crate::products_query::predicate;
@@ -484,22 +482,9 @@ fn read_vote(fields: &Fields<'_>) -> Read<(ReviewId, StoredVote)> {
 }
 
 fn read_decision(fields: &Fields<'_>) -> Read<(ReviewId, StoredDecision)> {
-    let status = |field: &str| {
-        let status = ReviewStatus::named(fields.str(field)?);
-        status.ok_or_else(|| fields.corrupt(field))
-    };
-    let reason = DecisionReason::named(fields.str("reason")?);
-    let decision = Decision {
-        at: fields.date("at")?,
-        by: fields.string("by")?,
-        from: status("from")?,
-        to: status("to")?,
-        reason: reason.ok_or_else(|| fields.corrupt("reason"))?,
-        note: fields.opt_string("note")?,
-    };
     let stored = StoredDecision {
         id: fields.id("_id")?,
-        decision,
+        decision: review::read_decision(*fields)?,
         rating: stats::read_stars(fields, "rating")?,
     };
     Ok((ReviewId::from_i64(fields.id("review_id")?), stored))

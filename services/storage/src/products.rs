@@ -19,15 +19,12 @@ use crate::products_query;
 use crate::raw::{Fields, stored_id};
 use crate::transaction::retry_contended;
 use crate::views::ProductView;
+use crate::write::MAX_INSERT_BATCH;
 use crate::{StorageError, Store};
 
 pub use crate::documents::product::Encoding;
 
 pub(crate) const COLLECTION: &str = "products";
-
-/// The maximum number of products inserted in one transaction. A product has about a hundred index
-/// entries, and the server aborts transactions that use too much of its cache.
-const MAX_INSERT_BATCH: usize = 250;
 
 /// The key of a single product.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

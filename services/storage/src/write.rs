@@ -104,23 +104,36 @@ impl Store {
     ) -> Result<Option<String>, StorageError> {
         let inserted = retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            match unit.insert_products(products, encoding).await {
-                Ok(()) => unit.commit().await,
-                Err(error) => {
-                    unit.abort().await;
-                    Err(error)
-                }
-            }
+            let inserted = unit.insert_products(products, encoding).await;
+            unit.end(inserted).await
         });
-        match inserted.await {
-            Ok(()) => Ok(None),
-            Err(StorageError::Conflict { key }) => Ok(Some(key)),
-            Err(error) => Err(error),
-        }
+        taken(inserted.await)
     }
 }
 
+/// Returns the fields of the unique index that refused an insert; `None` if it was inserted.
+pub(crate) fn taken(inserted: Result<(), StorageError>) -> Result<Option<String>, StorageError> {
+    match inserted {
+        Ok(()) => Ok(None),
+        Err(StorageError::Conflict { key }) => Ok(Some(key)),
+        Err(error) => Err(error),
+    }
+}
+
+/// The maximum number of products inserted in one transaction. A product has about a hundred index
+/// entries, and the server aborts transactions that use too much of its cache.
+pub(crate) const MAX_INSERT_BATCH: usize = 250;
+
 impl WriteUnit {
+    /// Commits if the work has succeeded, otherwise aborts.
+    pub(crate) async fn end(self, work: Result<(), StorageError>) -> Result<(), StorageError> {
+        if work.is_ok() {
+            return self.commit().await;
+        }
+        self.abort().await;
+        work
+    }
+
     /// Returns the recorded mutation with this key; `None` when there is none or it has expired.
     pub async fn get_mutation(
         &mut self,

@@ -7,11 +7,12 @@ use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS};
 use vitrine_model::spec;
 use vitrine_model::unit::UnitTable;
 
-use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::rejections::Rejections;
 
 /// All errors of a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
-    let mut errors = ValidationErrors::default();
+    let mut errors = Rejections::default();
     errors.optional("name", draft.name.as_deref(), MAX_NAME_CHARACTERS);
     errors.optional(
         "description",
@@ -37,18 +38,18 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
             errors.add(&format!("specs.{}", spec.key), wrong.to_string());
         }
     }
-    errors.0
+    errors.into_all()
 }
 
 /// All errors of a review draft.
 pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
-    let mut errors = ValidationErrors::default();
+    let mut errors = Rejections::default();
     errors.check("external_id", limits::code(&draft.origin.external_id));
-    errors.length("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
-    errors.length("body", &draft.body, 0, MAX_BODY_CHARACTERS);
+    errors.text("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
+    errors.text("body", &draft.body, 0, MAX_BODY_CHARACTERS);
     if let Some(author) = &draft.author {
         errors.check("author.id", limits::code(&author.id.0));
-        errors.length("author.name", &author.name, 1, MAX_LABEL_CHARACTERS);
+        errors.text("author.name", &author.name, 1, MAX_LABEL_CHARACTERS);
     }
     for (field, votes) in [("helpful", draft.helpful), ("unhelpful", draft.unhelpful)] {
         errors.ensure((0..=1_000_000_000).contains(&votes), field, || {
@@ -60,39 +61,10 @@ pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
             errors.add("dimensions", wrong.to_string());
         }
     }
-    errors.0
+    errors.into_all()
 }
 
-#[derive(Default)]
-struct ValidationErrors(Vec<Rejection>);
-
-impl ValidationErrors {
-    fn add(&mut self, field: &str, reason: impl Into<String>) {
-        self.0.push(Rejection::new(field, reason));
-    }
-
-    fn ensure(&mut self, holds: bool, field: &str, reason: impl FnOnce() -> String) {
-        if !holds {
-            self.add(field, reason());
-        }
-    }
-
-    fn check(&mut self, field: &str, checked: Checked) {
-        if let Err(reason) = checked {
-            self.add(field, reason);
-        }
-    }
-
-    fn length(&mut self, field: &str, text: &str, min: usize, max: usize) {
-        self.check(field, limits::text(text, min..=max));
-    }
-
-    fn optional(&mut self, field: &str, text: Option<&str>, max: usize) {
-        if let Some(text) = text {
-            self.length(field, text, 1, max);
-        }
-    }
-
+impl Rejections {
     fn kind(&mut self, draft: &ProductDraft) {
         let kind = draft.kind.as_deref();
         if let Some(kind) = kind {
@@ -118,7 +90,7 @@ impl ValidationErrors {
             format!("a category is a path of 1 to {MAX_CATEGORY_DEPTH} names")
         });
         for name in path {
-            self.length("category", name, 1, MAX_LABEL_CHARACTERS);
+            self.text("category", name, 1, MAX_LABEL_CHARACTERS);
         }
     }
 

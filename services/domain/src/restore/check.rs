@@ -13,7 +13,8 @@ use vitrine_storage::export::StoredReview;
 
 use super::RestoreSession;
 use crate::export::ExportedProduct;
-use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::rejections::Rejections;
 
 /// Whether what the sources of a product say does not follow from the product.
 fn needs_contributions(sources: &[Source]) -> bool {
@@ -27,7 +28,7 @@ impl RestoreSession {
         product: &Product,
         dictionary: &Dictionary,
     ) -> Vec<Rejection> {
-        let mut found = Found::default();
+        let mut found = Rejections::default();
         found.text("name", &product.name, 1, MAX_NAME_CHARACTERS);
         found.optional(
             "description",
@@ -57,13 +58,13 @@ impl RestoreSession {
         check_bundle(product, &mut found);
         let encoding = self.catalog.encoding(&self.units);
         found.check("product", limits::content(product, encoding));
-        found.0
+        found.into_all()
     }
 
     /// All errors of what the sources of a product say.
     pub(super) fn check_contributions(&self, exported: &ExportedProduct) -> Vec<Rejection> {
         let ExportedProduct { product, said } = exported;
-        let mut found = Found::default();
+        let mut found = Rejections::default();
         let sources = said.iter().map(|one| &one.source);
         let needed = needs_contributions(&product.sources);
         found.ensure(
@@ -94,10 +95,10 @@ impl RestoreSession {
                 }
             }
         }
-        found.0
+        found.into_all()
     }
 
-    fn check_supplier(&self, product: &Product, found: &mut Found) {
+    fn check_supplier(&self, product: &Product, found: &mut Rejections) {
         let Some(copy) = &product.supplier else {
             return;
         };
@@ -110,7 +111,7 @@ impl RestoreSession {
         });
     }
 
-    fn check_specs(&self, product: &Product, dictionary: &Dictionary, found: &mut Found) {
+    fn check_specs(&self, product: &Product, dictionary: &Dictionary, found: &mut Rejections) {
         found.check("specs", limits::spec_count(product.specs.len()));
         let usage = KeyUsage::by(product.status);
         for one in &product.specs {
@@ -140,7 +141,7 @@ fn is_stored_name(key: &SpecKey, name: &str) -> bool {
     key.key == name || key.absorbing.iter().any(|absorbed| absorbed == name)
 }
 
-fn check_bundle(product: &Product, found: &mut Found) {
+fn check_bundle(product: &Product, found: &mut Rejections) {
     let Details::Bundle(bundle) = &product.details else {
         return;
     };
@@ -153,17 +154,17 @@ fn check_bundle(product: &Product, found: &mut Found) {
 
 /// All errors of a spec key that do not depend on others.
 pub(super) fn spec_key(key: &SpecKey) -> Vec<Rejection> {
-    let mut found = Found::default();
+    let mut found = Rejections::default();
     if let Err(wrong) = spec::check_key(&key.key) {
         found.add("key", wrong.to_string());
     }
     found.text("label", &key.label, 1, MAX_LABEL_CHARACTERS);
-    found.0
+    found.into_all()
 }
 
 /// All errors of a review.
 pub(super) fn review(stored: &StoredReview) -> Vec<Rejection> {
-    let mut found = Found::default();
+    let mut found = Rejections::default();
     let review = &stored.review;
     found.text("title", &review.title, 0, MAX_TITLE_CHARACTERS);
     found.text("body", &review.body, 0, MAX_BODY_CHARACTERS);
@@ -185,11 +186,11 @@ pub(super) fn review(stored: &StoredReview) -> Vec<Rejection> {
     }
     found.ensure(review.revision >= 1, "revision", || "is below 1".to_owned());
     counters(stored, &mut found);
-    found.0
+    found.into_all()
 }
 
 /// The counters of a review are the sums of what happened to it.
-fn counters(stored: &StoredReview, found: &mut Found) {
+fn counters(stored: &StoredReview, found: &mut Rejections) {
     let (review, history) = (&stored.review, &stored.history);
     let votes = |vote: Vote| {
         let all = history.votes.iter();
@@ -222,37 +223,8 @@ fn is_waiting(review: &Review) -> bool {
         || (review.reports > 0 && review.status != ReviewStatus::Deleted)
 }
 
-/// The errors found so far.
-#[derive(Default)]
-struct Found(Vec<Rejection>);
-
-impl Found {
-    fn add(&mut self, field: &str, reason: String) {
-        self.0.push(Rejection::new(field, reason));
-    }
-
-    fn ensure(&mut self, holds: bool, field: &str, reason: impl FnOnce() -> String) {
-        if !holds {
-            self.add(field, reason());
-        }
-    }
-
-    fn check(&mut self, field: &str, checked: Checked) {
-        if let Err(reason) = checked {
-            self.add(field, reason);
-        }
-    }
-
-    fn text(&mut self, field: &str, text: &str, min: usize, max: usize) {
-        self.check(field, limits::text(text, min..=max));
-    }
-
-    fn optional(&mut self, field: &str, text: Option<&str>, max: usize) {
-        if let Some(text) = text {
-            self.text(field, text, 1, max);
-        }
-    }
-
+impl Rejections {
+    /// Checks a number that follows from what happened to the review.
     fn equals(&mut self, field: &str, given: i64, expected: i64) {
         self.ensure(given == expected, field, || {
             format!("is {given}, and what happened to the review makes it {expected}")

@@ -92,7 +92,8 @@ fn decision(decision: &Decision) -> Document {
     doc
 }
 
-fn read_decision(fields: Fields<'_>) -> Read<Decision> {
+/// Decodes a decision of a moderator.
+pub(crate) fn read_decision(fields: Fields<'_>) -> Read<Decision> {
     let status = |field: &str| {
         let status = ReviewStatus::named(fields.str(field)?);
         status.ok_or_else(|| fields.corrupt(field))
