@@ -56,7 +56,7 @@ async fn digest(catalog: &Catalog) -> String {
     export(catalog, &options).await.digest.unwrap()
 }
 
-/// Reads an export; returns what became of it, and the rejected lines.
+/// Imports an export; returns the report, and the rejects file.
 async fn read_back(catalog: &Catalog, file: &Path) -> (ImportReport, String) {
     let rejects = file.with_extension("rejects.jsonl");
     let options = ImportOptions {

@@ -54,7 +54,7 @@ pub struct ExportOptions {
     pub filter_text: Option<Value>,
     /// Whether to export reviews; feeds decide for themselves.
     pub reviews: bool,
-    /// Whether to begin anew instead of continuing a file that was interrupted.
+    /// Whether to start over instead of resuming an interrupted export.
     pub restart: bool,
 }
 
@@ -82,7 +82,7 @@ pub enum ExportError {
     Write(#[source] io::Error),
     /// The file that was interrupted is of another export.
     #[error(
-        "{} is of an export with other options that was interrupted; remove it, or give --restart to begin anew",
+        "{} is an interrupted export with other options; remove it, or start over with --restart",
         .0.display()
     )]
     OtherExport(PathBuf),

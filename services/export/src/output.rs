@@ -54,7 +54,7 @@ impl Write for Sink {
 }
 
 impl Output {
-    /// Begins a file anew.
+    /// Starts a file from the beginning.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(part_of(path))?;
         Ok(Self::new(Some(path), Sink::File(file)))

@@ -108,7 +108,7 @@ impl Address {
     /// The address to which a redirect leads.
     fn redirected(&self, location: &str) -> Result<Self, Failure> {
         let url = self.0.join(location);
-        let url = url.map_err(|error| final_("it redirects to what is no address", error))?;
+        let url = url.map_err(|error| fatal("it redirects to what is no address", error))?;
         let other = Self::of(url).map_err(Failure::Final)?;
         if self.is_encrypted() && !other.is_encrypted() {
             return Err(Failure::Final(format!(
@@ -201,7 +201,7 @@ fn lost(what: &str, error: impl fmt::Display) -> Failure {
     Failure::Lost(format!("{what}: {error}"))
 }
 
-fn final_(what: &str, error: impl fmt::Display) -> Failure {
+fn fatal(what: &str, error: impl fmt::Display) -> Failure {
     Failure::Final(format!("{what}: {error}"))
 }
 
@@ -289,7 +289,7 @@ impl Fetch {
             return self.exchange(address, stream).await;
         }
         let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|error| final_("the host's name", error))?;
+        let name = name.map_err(|error| fatal("the host's name", error))?;
         let connector = TlsConnector::from(Arc::new(tls()?));
         let stream = timeout(wait, connector.connect(name, stream)).await;
         let stream = stream.map_err(|_| lost("encrypting", "no answer"))?;
@@ -334,7 +334,7 @@ impl Fetch {
                 .header(IF_RANGE, version.as_str());
         }
         let request = request.body(Empty::new());
-        request.map_err(|error| final_("making the request", error))
+        request.map_err(|error| fatal("making the request", error))
     }
 
     /// Reads an answer; returns the location to which it redirects, if it does.
@@ -451,7 +451,7 @@ fn tls() -> Result<ClientConfig, Failure> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| final_("preparing TLS", error))?;
+    let config = config.map_err(|error| fatal("preparing TLS", error))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 

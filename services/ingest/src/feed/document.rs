@@ -418,6 +418,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::feed::fixtures::{object, reason};
 
     fn read(text: &str, path: &str) -> Vec<(u64, Row)> {
         let path = RowsPath::parse(path).unwrap();
@@ -430,17 +431,6 @@ mod tests {
         let mut rows = Document::new(source, path, form);
         let rows = std::iter::from_fn(|| rows.next());
         rows.map(|line| (line.number, line.row)).collect()
-    }
-
-    fn object(value: serde_json::Value) -> Row {
-        Row::Object(value)
-    }
-
-    fn reason(row: &Row) -> &str {
-        match row {
-            Row::Unreadable(reason) | Row::Broken(reason) => reason,
-            other => panic!("{other:?} is readable"),
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::io::Cursor;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::fixtures::gzipped;
+use super::fixtures::{gzipped, object, reason};
 use super::*;
 use crate::mapping::Format;
 
@@ -32,17 +32,6 @@ fn read_with(bytes: &[u8], format: Format, max_bytes: usize) -> Vec<(u64, Row)> 
 
 fn read(bytes: &[u8]) -> Vec<(u64, Row)> {
     read_with(bytes, Format::Auto, 1000)
-}
-
-fn object(value: Value) -> Row {
-    Row::Object(value)
-}
-
-fn reason(row: &Row) -> &str {
-    match row {
-        Row::Unreadable(reason) | Row::Broken(reason) => reason,
-        other => panic!("{other:?} is readable"),
-    }
 }
 
 #[test]

@@ -455,6 +455,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::feed::fixtures::{object, reason};
 
     fn read_bytes(bytes: &[u8], path: &str, max_bytes: usize) -> Vec<(u64, Row)> {
         let path = RowsPath::parse(path).unwrap();
@@ -471,17 +472,6 @@ mod tests {
 
     fn read(text: &str, path: &str) -> Vec<(u64, Row)> {
         read_bytes(text.as_bytes(), path, 1000)
-    }
-
-    fn object(value: Value) -> Row {
-        Row::Object(value)
-    }
-
-    fn reason(row: &Row) -> &str {
-        match row {
-            Row::Unreadable(reason) | Row::Broken(reason) => reason,
-            other => panic!("{other:?} is readable"),
-        }
     }
 
     #[test]

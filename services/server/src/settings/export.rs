@@ -20,7 +20,7 @@ pub struct Export {
     /// Leave out reviews, and so everything about people. For jsonl and csv.
     #[arg(long)]
     pub products_only: bool,
-    /// Begin anew instead of continuing a file that was interrupted. For jsonl.
+    /// Start over instead of resuming an interrupted export. For jsonl.
     #[arg(long)]
     pub restart: bool,
     /// Write nothing; print the digest that a jsonl file would have. Equal databases have equal

@@ -4,7 +4,7 @@ use std::thread::JoinHandle;
 
 use super::*;
 
-/// A server that answers one request after another as it is told, and returns the requests.
+/// A server that sends given responses in order. Its thread returns the requests.
 struct Server {
     address: String,
     requests: JoinHandle<Vec<String>>,
