@@ -86,6 +86,31 @@ fn a_list_is_filtered_in_any_unit_and_going_back_restores_it() {
 }
 
 #[test]
+fn the_highest_range_has_no_upper_end_and_as_many_products_as_it_says() {
+    in_browser(async |browser, _| {
+        browser.open("/c/monitors").await;
+        let highest = "[...document.querySelectorAll('.panel label')]\
+                       .find((one) => /^€.* and more/.test(one.textContent))";
+        let count = format!("{highest}.querySelector('.count').textContent");
+        let count = browser.eval(&count).await;
+        browser.eval(&format!("{highest}.click()")).await;
+        let total = format!("{} products", count.as_str().unwrap());
+        let shown = "document.querySelector('.heading .total').textContent";
+        browser.wait(&format!("{shown} === '{total}'")).await;
+        let chip = text(browser, ".chip").await;
+        assert!(chip.contains(" and more"), "{chip}");
+        assert!(
+            !browser
+                .eval("location.search")
+                .await
+                .as_str()
+                .unwrap()
+                .contains("null")
+        );
+    });
+}
+
+#[test]
 fn more_products_come_on_request_and_are_there_when_one_returns() {
     in_browser(async |browser, _| {
         browser.open("/c/monitors").await;

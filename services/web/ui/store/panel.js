@@ -103,8 +103,9 @@ const countries = new Intl.DisplayNames("en", { type: "region", fallback: "code"
 function shownLabel(facet, { label, filter }) {
   if (facet.key === "@country" && /^[A-Z]{2}$/.test(label)) return countries.of(label) ?? label;
   if (facet.key !== "@price" || !facet.priceRange) return label;
-  const end = (/** @type {string | null} */ amount) => (amount == null ? "" : money({ amount, currency: facet.priceRange.min.currency }));
-  return `${end(filter.price.gte)} – ${end(filter.price.lte)}`;
+  const end = (/** @type {string} */ amount) => money({ amount, currency: facet.priceRange.min.currency });
+  const { gte, lte } = filter.price;
+  return lte == null ? `${end(gte)} and more` : `${end(gte)} – ${end(lte)}`;
 }
 
 /** @param {{ facet: any, value: any, list: List, id: string }} props */
