@@ -273,6 +273,27 @@ fn an_or_narrows_every_facet_and_a_nested_choice_only_the_others() {
 }
 
 #[test]
+fn a_choice_that_no_product_has_is_counted_beside_the_largest_filter() {
+    test(async |app| {
+        stock(app).await;
+        let zeta = json!({ "brand": ["zeta"] });
+        let deep = (0..4).fold(zeta, |inner, _| json!({ "or": [inner] }));
+        let chosen = json!({ "specs": [{ "key": "color", "text": { "eq": "Transparent" } }] });
+        let mut parts = vec![chosen, deep];
+        // With them, the filter has as many objects as it may have.
+        parts.resize(95, json!({}));
+        let answer = facets(app, json!({ "and": parts }), json!(["color"])).await;
+        assert_eq!(answer.errors(), [""; 0]);
+        let color = counts(facet(&answer, "color"));
+        assert!(color.contains(&"Transparent: 0 *".to_owned()), "{color:?}");
+        parts.push(json!({}));
+        let answer = facets(app, json!({ "and": parts }), json!(["color"])).await;
+        let errors = answer.errors().concat();
+        assert!(errors.contains("a filter may have 100 objects"), "{errors}");
+    });
+}
+
+#[test]
 fn a_filter_with_the_range_of_a_value_selects_it() {
     test(async |app| {
         stock(app).await;

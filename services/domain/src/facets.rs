@@ -596,11 +596,9 @@ impl Catalog {
             if known.is_some() && counts.accuracy == FacetAccuracy::Exact {
                 continue;
             }
-            let filter = ProductFilter {
-                and: Some(vec![pass.filter.clone(), display::text_filter(key, &text)]),
-                ..ProductFilter::default()
-            };
-            let count = self.count_matches(list, &filter, budget, reference).await?;
+            // Not as one filter, which could be larger than a caller's may be.
+            let filters = [&pass.filter, &display::text_filter(key, &text)];
+            let count = self.count_matches(list, filters, budget, reference).await?;
             match (known, count) {
                 (Some(known), Some(count)) => values[known].count = count,
                 // It remains an estimate like the others.
@@ -618,22 +616,23 @@ impl Catalog {
         Ok(())
     }
 
-    /// The number of products that match a filter and the search of a list; `None` when too much
+    /// The number of products that match two filters and the search of a list; `None` when too much
     /// would have to be read.
     async fn count_matches(
         &self,
         list: &ListedProducts,
-        filter: &ProductFilter,
+        filters: [&ProductFilter; 2],
         budget: &mut ReadBudget,
         reference: &Reference,
     ) -> Result<Option<u64>, DomainError> {
         let visibility = list.query.visibility;
-        let mut parts = vec![crate::filter::resolve(
-            filter,
-            visibility,
-            reference,
-            self.currency(),
-        )?];
+        let mut parts = Vec::with_capacity(3);
+        for filter in filters {
+            let currency = self.currency();
+            parts.push(crate::filter::resolve(
+                filter, visibility, reference, currency,
+            )?);
+        }
         parts.extend(list.search.as_ref().map(crate::search::Search::condition));
         let mut condition = Condition::All(parts);
         if condition.is_nothing() {
