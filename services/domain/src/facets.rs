@@ -3,7 +3,7 @@
 //!
 //! The counts of a key ignore what the filter says about that key, so that they show what else
 //! could be chosen. All keys without a selection are counted in one pass over the matching
-//! products, and each key with a selection in a pass of its own. Up to 20,000 products (10,000 in a
+//! products, and each key with a selection in a pass of its own. Up to 15,000 products (7,500 in a
 //! search) are counted exactly; larger sets are estimated from a sample of about 10,000, and each
 //! count then has a margin. The most frequent requests, whole categories, are precomputed and
 //! stored with a generation that tells whether any product of the category has changed since.
@@ -14,7 +14,7 @@
 //!    cached facet counts are read: one `find` for the snapshot and one covered query for the
 //!    generation.
 //! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
-//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 20,000 products (10,000
+//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 15,000 products (7,500
 //!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
@@ -302,7 +302,7 @@ impl Catalog {
         }
         let plan = Plan::new(&query.filter, request, &reference)?;
         let passes = plan.passes(&query.filter, &reference)?;
-        let mut budget = ReadBudget::new(self.max_products_read().into());
+        let mut budget = ReadBudget::new(self.max_counted(list));
         let counted = self
             .count_passes(list, &passes, &plan, &mut budget, &reference)
             .await?;
@@ -558,6 +558,17 @@ impl Catalog {
             }));
         }
         Ok(rare)
+    }
+
+    /// How many products may be read to count the facets of a list: half as many where the products
+    /// themselves are read to be sorted.
+    fn max_counted(&self, list: &ListedProducts) -> u64 {
+        let query = &list.query;
+        let most = u64::from(self.max_products_read());
+        match (&query.sort_spec, &query.fields) {
+            (Some(_), Some(_)) => most / 2,
+            _ => most,
+        }
     }
 
     /// Adds selected texts to the values, with their exact counts: a precomputed panel or a sample

@@ -50,7 +50,7 @@ impl Visibility {
 }
 
 /// The maximum number of products sorted by the values of a spec key: no index has that order.
-pub const MAX_SORTED_BY_SPEC: u64 = 20_000;
+pub const MAX_SORTED_BY_SPEC: u64 = 10_000;
 
 /// A request for a page of products.
 #[derive(Clone, Debug)]

@@ -13,13 +13,15 @@ use crate::error::is_unavailable;
 use crate::store::snapshot;
 use crate::{StorageError, Store};
 
-/// How often a transaction is tried in case of write conflicts.
-const MAX_TRIES: u32 = 8;
+/// A transaction with write conflicts is tried at least so often,
+const MIN_TRIES: u32 = 8;
+/// and again until so much time has passed: where everything is slow, so are those who come first.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How often a commit with unknown outcome is sent.
 const MAX_COMMITS: usize = 5;
 
-/// Retries a transaction after write conflicts: up to eight tries, with [`backoff`] between them.
-/// Retries once, immediately, when the connection broke before the commit.
+/// Retries a transaction after write conflicts: for two seconds, and at least eight times in all, with
+/// [`backoff`] between the tries. Retries once, immediately, when the connection broke before the commit.
 ///
 /// # Errors
 /// The error of the last try; [`StorageError::Contended`] only after all tries.
@@ -28,9 +30,12 @@ where
     Fut: Future<Output = Result<T, StorageError>>,
 {
     let (mut conflicts, mut interrupted) = (0, false);
+    let began = Instant::now();
     loop {
         match attempt().await {
-            Err(StorageError::Contended(_)) if conflicts + 1 < MAX_TRIES => {
+            Err(StorageError::Contended(_))
+                if conflicts + 1 < MIN_TRIES || began.elapsed() < PATIENCE =>
+            {
                 conflicts += 1;
                 tokio::time::sleep(backoff(conflicts)).await;
             }
@@ -128,7 +133,7 @@ mod tests {
 
     #[test]
     fn delays_grow_and_have_jitter() {
-        for nth in 1..MAX_TRIES {
+        for nth in 1..MIN_TRIES {
             let window = Duration::from_micros(4_000 << nth.min(6));
             let pauses: Vec<Duration> = (0..50).map(|_| backoff(nth)).collect();
             let range = window / 2..window / 2 + window;

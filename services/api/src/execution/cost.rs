@@ -18,6 +18,8 @@ pub struct FieldCost {
     pub page: u64,
     /// What the fields below find in [`SelectedField::is_narrowed`].
     pub is_narrowed: bool,
+    /// What the fields below find in [`SelectedField::is_sorted_unindexed`].
+    pub is_sorted_unindexed: bool,
 }
 
 /// What the fields of a schema cost.
@@ -42,6 +44,8 @@ pub struct SelectedField<'a> {
     pub page: u64,
     /// Whether the field above it returns a list whose counts are not known in advance.
     pub is_narrowed: bool,
+    /// Whether the field above it returns a list in an order that no index has.
+    pub is_sorted_unindexed: bool,
     arguments: &'a Field,
     variables: &'a Variables,
     schema: &'a Schema,
@@ -121,6 +125,31 @@ impl SelectedField<'_> {
         }
     }
 
+    /// Returns true if an item of a list argument has this field of its input object.
+    #[must_use]
+    pub fn any_item_has(&self, argument: &str, field: &str) -> bool {
+        self.value(argument)
+            .is_some_and(|value| self.any_has(value, field))
+    }
+
+    fn any_has(&self, value: &Value, field: &str) -> bool {
+        match value {
+            Value::List(items) => items.iter().any(|item| self.any_has(item, field)),
+            Value::Object(fields) => match fields.get(field) {
+                Some(Value::Variable(name)) => {
+                    let given = self.variables.get(name);
+                    given.is_some_and(|given| *given != ConstValue::Null)
+                }
+                given => given.is_some_and(|given| *given != Value::Null),
+            },
+            Value::Variable(name) => {
+                let given = self.variables.get(name);
+                given.is_some_and(|given| any_has(given, field))
+            }
+            _ => false,
+        }
+    }
+
     fn value(&self, argument: &str) -> Option<&Value> {
         let arguments = &self.arguments.arguments;
         let found = arguments.iter().find(|(name, _)| name.node == argument);
@@ -138,6 +167,17 @@ impl SelectedField<'_> {
     }
 }
 
+fn any_has(value: &ConstValue, field: &str) -> bool {
+    match value {
+        ConstValue::List(items) => items.iter().any(|item| any_has(item, field)),
+        ConstValue::Object(fields) => {
+            let given = fields.get(field);
+            given.is_some_and(|given| *given != ConstValue::Null)
+        }
+        _ => false,
+    }
+}
+
 fn scalars_of(value: &ConstValue) -> u64 {
     match value {
         ConstValue::List(items) => items.iter().map(scalars_of).sum(),
@@ -152,6 +192,7 @@ fn scalars_of(value: &ConstValue) -> u64 {
 pub(super) struct List {
     page: u64,
     is_narrowed: bool,
+    is_sorted_unindexed: bool,
 }
 
 impl List {
@@ -159,6 +200,7 @@ impl List {
     pub(super) const ROOT: Self = Self {
         page: 1,
         is_narrowed: false,
+        is_sorted_unindexed: false,
     };
 }
 
@@ -218,6 +260,7 @@ impl Calculator<'_> {
             is_composite: composite.is_some(),
             page: list.page,
             is_narrowed: list.is_narrowed,
+            is_sorted_unindexed: list.is_sorted_unindexed,
             arguments: field,
             variables: self.variables,
             schema: &self.rules.schema,
@@ -225,6 +268,7 @@ impl Calculator<'_> {
         let list = List {
             page: cost.page,
             is_narrowed: cost.is_narrowed,
+            is_sorted_unindexed: cost.is_sorted_unindexed,
         };
         let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, list));
         cost.own.saturating_add(cost.items.saturating_mul(below))

@@ -45,9 +45,11 @@ const SEARCH: u64 = 5_000;
 const MUTATION: u64 = 5_000;
 /// Facets that were counted before, of a category or of all products.
 const FACETS: u64 = 5_000;
-/// Facets that are counted for the request: up to 20,000 products are read, however many filters
+/// Facets that are counted for the request: up to 15,000 products are read, however many filters
 /// there are.
 const FACET_COUNT: u64 = 65_000;
+/// A list that is sorted by a spec key: up to 10,000 products are read and sorted.
+const SORT_BY_SPEC: u64 = 40_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
 /// The schema as a text.
@@ -177,7 +179,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ReviewExcerpt.excerpt", 5, Usual(1)),
     ("SearchReading.words", 0, Usual(8)),
     ("SizeChartRow.measurements", 0, Usual(5)),
-    ("SpecKey.coverage", LOOK_UP, Usual(1)),
+    ("SpecKey.coverage", 3 * LOOK_UP, Usual(1)),
     ("SpecKeyConnection.edges", 0, Rows),
     ("SpecKeyConnection.nodes", 0, Rows),
     ("SpecKeyCoverage.kinds", 0, Usual(10)),
@@ -412,14 +414,29 @@ fn is_counted(field: &SelectedField<'_>) -> bool {
     field.is_narrowed || !is_usual || field.items("displayUnits") > 0
 }
 
+/// Whether the products are sorted by the values of a spec key.
+fn is_sorted_by_spec(field: &SelectedField<'_>) -> bool {
+    field.any_item_has("sort", "spec")
+}
+
 /// What a field costs beyond its row in the table, because of its arguments.
 fn by_arguments(field: &SelectedField<'_>) -> u64 {
     match (field.parent, field.name) {
         ("Query", "products") => {
             let searched = field.scalars("search") > 0;
-            ROW * page_size(field) + if searched { SEARCH } else { 0 }
+            let search = if searched { SEARCH } else { 0 };
+            let sort = if is_sorted_by_spec(field) {
+                SORT_BY_SPEC
+            } else {
+                0
+            };
+            ROW * page_size(field) + search + sort
         }
         (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
+        // Half as many products are counted where as many are sorted.
+        ("ProductConnection", "facets") if is_counted(field) && field.is_sorted_unindexed => {
+            FACET_COUNT / 2
+        }
         ("ProductConnection", "facets") if is_counted(field) => FACET_COUNT,
         ("Query", "nodes") => ROW * field.scalars("ids"),
         // Products by id and by SKU, reviews, suppliers: a look-up each.
@@ -472,6 +489,7 @@ impl CostModel for SchemaCosts {
             items,
             page,
             is_narrowed,
+            is_sorted_unindexed: is_sorted_by_spec(field),
         }
     }
 }

@@ -192,7 +192,7 @@ pub(crate) struct ProductSortInput {
     key: Option<SortKey>,
     /// A spec key or an alias of it. Numbers, quantities and dates are sorted by size, texts
     /// alphabetically, ignoring case and accents. Of several values of a product, the lowest counts
-    /// when ascending and the highest when descending. Refused if more than 20,000 products match
+    /// when ascending and the highest when descending. Refused if more than 10,000 products match
     /// the filter: narrow the filter.
     spec: Option<String>,
     /// The direction; by default the default of the sort key, or ascending for a spec key.

@@ -117,6 +117,41 @@ fn facets_of_whole_categories_are_cheap() {
     }
 }
 
+/// No index has the order: products are read to be sorted, and fewer are read for facets.
+#[test]
+fn a_sort_by_spec_costs_in_every_form() {
+    let facets = "facets(limit: 51) { key }";
+    let list = |sort: &str| {
+        cost(&format!(
+            "{{ products{sort} {{ {facets} nodes {{ name }} }} }}"
+        ))
+    };
+    let by_spec = list(r#"(sort: [{ spec: "weight" }])"#);
+    let difference = SORT_BY_SPEC - FACET_COUNT / 2 + ARGUMENT;
+    assert_eq!(by_spec, list("") + difference);
+    assert_eq!(list(r#"(sort: { spec: "weight" })"#), by_spec);
+    assert_eq!(list("(sort: [{ key: PRICE }])"), list("") + ARGUMENT);
+
+    let engine = engine().unwrap();
+    let with = |variables: &str, sort: &str, values: Value| {
+        let mut request = GraphqlRequest::new(format!(
+            "query({variables}) {{ products(sort: {sort}) {{ {facets} nodes {{ name }} }} }}"
+        ));
+        request.variables = values.as_object().unwrap().clone();
+        let prepared = engine.prepare(request).unwrap();
+        prepared.cost(&SchemaCosts { tree: TREE })
+    };
+    let one = |spec| with("$s: String", "[{ spec: $s }]", json!({ "s": spec }));
+    assert_eq!(one(json!("weight")), by_spec);
+    assert_eq!(one(json!(null)), list(""));
+    let all = |sort| with("$s: [ProductSortInput!]", "$s", json!({ "s": sort }));
+    assert_eq!(all(json!([{ "spec": "weight" }])), by_spec);
+    assert_eq!(
+        all(json!([{ "key": "PRICE", "spec": null }])),
+        list("") + ARGUMENT
+    );
+}
+
 #[test]
 fn all_values_of_facets_cost() {
     let facets = |limit: u32| {
@@ -189,8 +224,8 @@ fn nested_pages_exceed_every_limit() {
 #[test]
 fn an_operation_costs_the_same_whatever_was_asked_before() {
     let query =
-        "query List($first: Int, $filter: ProductFilterInput, $search: String, $ids: [ID!] = []) {
-        products(first: $first, filter: $filter, search: $search) { nodes { name } facets { key } }
+        "query List($first: Int, $filter: ProductFilterInput, $search: String, $sort: [ProductSortInput!], $ids: [ID!] = []) {
+        products(first: $first, filter: $filter, search: $search, sort: $sort) { nodes { name } facets { key } }
         nodes(ids: $ids) { id } }";
     let asked = [
         json!({}),
@@ -201,6 +236,8 @@ fn an_operation_costs_the_same_whatever_was_asked_before() {
         json!({ "filter": { "category": "lamps", "brand": ["a"] } }),
         json!({ "filter": { "category": "lamps", "brand": ["a", "b"] } }),
         json!({ "ids": ["a", "b", "c"] }),
+        json!({ "sort": [{ "spec": "weight" }] }),
+        json!({ "sort": [{ "key": "PRICE" }] }),
     ];
     let shared = engine().unwrap();
     let cost = |engine: &Engine, variables: &Value| {
