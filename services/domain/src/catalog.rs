@@ -54,8 +54,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(6);
 /// four, a list with facets six.
 const MAX_READS_OF_REQUEST: usize = 8;
 
-/// The permits of a read: of its request, if it is part of one, and of the process.
-type ReadPermit = (Option<OwnedSemaphorePermit>, Permit);
+/// The permits of a read: of the process, and of its request if it is part of one.
+type ReadPermit = (Permit, Option<OwnedSemaphorePermit>);
 
 /// Settings of a [`Catalog`].
 #[derive(Clone, Debug)]
@@ -294,7 +294,8 @@ impl Catalog {
                 Some(permit.map_err(|_| DomainError::Unavailable(None))?)
             }
         };
-        Ok((of_request, self.shared.reads.permit().await?))
+        // Dropped in this order: whoever gets the permit of the request finds one of the process.
+        Ok((self.shared.reads.permit().await?, of_request))
     }
 
     pub(crate) fn events_kept(&self) -> usize {
