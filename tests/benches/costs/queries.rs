@@ -99,6 +99,11 @@ impl Query {
     }
 }
 
+/// Whether a field is for staff only. The period that it needs has no values here.
+fn is_for_staff(field: &FieldDefinition) -> bool {
+    &*field.name == "activity"
+}
+
 impl Catalogue {
     pub(crate) async fn of(desk: &Desk) -> Self {
         let sdl = vitrine_api::graphql::engine().unwrap().sdl().to_owned();
@@ -237,8 +242,7 @@ impl Author<'_> {
                 break;
             };
             let composite = self.is_composite(field.ty.inner_named_type());
-            // For staff only, and its period has no values here.
-            if &*field.name == "activity" {
+            if is_for_staff(field) {
                 continue;
             }
             if self.fields >= MAX_FIELDS || (composite && depth == 0) {
@@ -269,6 +273,7 @@ impl Author<'_> {
             let own = object.fields.values();
             let own: Vec<_> = own
                 .filter(|field| !fields.iter().any(|other| other.name == field.name))
+                .filter(|field| !is_for_staff(field))
                 .collect();
             if let Some(field) = self.pick(&own).copied()
                 && (depth > 0 || !self.is_composite(field.ty.inner_named_type()))
