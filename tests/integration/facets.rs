@@ -273,6 +273,30 @@ fn an_or_narrows_every_facet_and_a_nested_choice_only_the_others() {
 }
 
 #[test]
+fn facets_of_a_list_that_is_sorted_by_a_spec_read_half_as_many_products() {
+    test(async |app| {
+        let one = |n: u32| {
+            product(&format!("Lamp {n:04}"))
+                .text("color", "red")
+                .number("buttons", f64::from(n % 7))
+        };
+        app.has((0..1_500).map(one)).await;
+        let app = app.with_max_read(2_000).await;
+        let accuracy = async |sort: &str, nodes: &str| {
+            let query = format!(
+                r#"{{ products(filter: {{ specs: [{{ key: "color", text: {{ eq: "red" }} }}] }}, sort: [{sort}]) {{
+                    {nodes} facets(keys: ["@category"]) {{ accuracy }} }} }}"#
+            );
+            app.query(&query).await.text("/products/facets/0/accuracy")
+        };
+        let (by_spec, by_price) = (r#"{ spec: "buttons" }"#, "{ key: PRICE }");
+        assert_eq!(accuracy(by_spec, "nodes { id }").await, "ESTIMATE");
+        assert_eq!(accuracy(by_price, "nodes { id }").await, "EXACT");
+        assert_eq!(accuracy(by_spec, "").await, "EXACT", "nothing is sorted");
+    });
+}
+
+#[test]
 fn a_choice_that_no_product_has_is_counted_beside_the_largest_filter() {
     test(async |app| {
         stock(app).await;

@@ -560,8 +560,8 @@ impl Catalog {
         Ok(rare)
     }
 
-    /// How many products may be read to count the facets of a list: half as many where the products
-    /// themselves are read to be sorted.
+    /// Returns the maximum number of products that are read to count the facets of a list. It is
+    /// halved if the list also reads products to sort them by a spec key.
     fn max_counted(&self, list: &ListedProducts) -> u64 {
         let query = &list.query;
         let most = u64::from(self.max_products_read());
@@ -607,7 +607,7 @@ impl Catalog {
             if known.is_some() && counts.accuracy == FacetAccuracy::Exact {
                 continue;
             }
-            // Not as one filter, which could be larger than a caller's may be.
+            // One filter that contains both could exceed the size limits of filters.
             let filters = [&pass.filter, &display::text_filter(key, &text)];
             let count = self.count_matches(list, filters, budget, reference).await?;
             match (known, count) {

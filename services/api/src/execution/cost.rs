@@ -18,8 +18,8 @@ pub struct FieldCost {
     pub page: u64,
     /// What the fields below find in [`SelectedField::is_narrowed`].
     pub is_narrowed: bool,
-    /// What the fields below find in [`SelectedField::is_sorted_unindexed`].
-    pub is_sorted_unindexed: bool,
+    /// What the fields below find in [`SelectedField::is_sorted_without_index`].
+    pub is_sorted_without_index: bool,
 }
 
 /// What the fields of a schema cost.
@@ -45,7 +45,7 @@ pub struct SelectedField<'a> {
     /// Whether the field above it returns a list whose counts are not known in advance.
     pub is_narrowed: bool,
     /// Whether the field above it returns a list in an order that no index has.
-    pub is_sorted_unindexed: bool,
+    pub is_sorted_without_index: bool,
     arguments: &'a Field,
     variables: &'a Variables,
     schema: &'a Schema,
@@ -192,7 +192,7 @@ fn scalars_of(value: &ConstValue) -> u64 {
 pub(super) struct List {
     page: u64,
     is_narrowed: bool,
-    is_sorted_unindexed: bool,
+    is_sorted_without_index: bool,
 }
 
 impl List {
@@ -200,7 +200,7 @@ impl List {
     pub(super) const ROOT: Self = Self {
         page: 1,
         is_narrowed: false,
-        is_sorted_unindexed: false,
+        is_sorted_without_index: false,
     };
 }
 
@@ -260,7 +260,7 @@ impl Calculator<'_> {
             is_composite: composite.is_some(),
             page: list.page,
             is_narrowed: list.is_narrowed,
-            is_sorted_unindexed: list.is_sorted_unindexed,
+            is_sorted_without_index: list.is_sorted_without_index,
             arguments: field,
             variables: self.variables,
             schema: &self.rules.schema,
@@ -268,7 +268,7 @@ impl Calculator<'_> {
         let list = List {
             page: cost.page,
             is_narrowed: cost.is_narrowed,
-            is_sorted_unindexed: cost.is_sorted_unindexed,
+            is_sorted_without_index: cost.is_sorted_without_index,
         };
         let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, list));
         cost.own.saturating_add(cost.items.saturating_mul(below))

@@ -179,7 +179,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ReviewExcerpt.excerpt", 5, Usual(1)),
     ("SearchReading.words", 0, Usual(8)),
     ("SizeChartRow.measurements", 0, Usual(5)),
-    ("SpecKey.coverage", 3 * LOOK_UP, Usual(1)),
+    ("SpecKey.coverage", LOOK_UP, Usual(1)),
     ("SpecKeyConnection.edges", 0, Rows),
     ("SpecKeyConnection.nodes", 0, Rows),
     ("SpecKeyCoverage.kinds", 0, Usual(10)),
@@ -433,8 +433,8 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             ROW * page_size(field) + search + sort
         }
         (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
-        // Half as many products are counted where as many are sorted.
-        ("ProductConnection", "facets") if is_counted(field) && field.is_sorted_unindexed => {
+        // A list that is sorted by a spec key counts the facets of half as many products.
+        ("ProductConnection", "facets") if is_counted(field) && field.is_sorted_without_index => {
             FACET_COUNT / 2
         }
         ("ProductConnection", "facets") if is_counted(field) => FACET_COUNT,
@@ -489,7 +489,7 @@ impl CostModel for SchemaCosts {
             items,
             page,
             is_narrowed,
-            is_sorted_unindexed: is_sorted_by_spec(field),
+            is_sorted_without_index: is_sorted_by_spec(field),
         }
     }
 }

@@ -117,7 +117,7 @@ fn facets_of_whole_categories_are_cheap() {
     }
 }
 
-/// No index has the order: products are read to be sorted, and fewer are read for facets.
+/// Such a list reads products to sort them, and reads fewer products to count facets.
 #[test]
 fn a_sort_by_spec_costs_in_every_form() {
     let facets = "facets(limit: 51) { key }";
