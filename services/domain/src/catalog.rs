@@ -294,7 +294,8 @@ impl Catalog {
                 Some(permit.map_err(|_| DomainError::Unavailable(None))?)
             }
         };
-        // Dropped in this order: whoever gets the permit of the request finds one of the process.
+        // The permit of the process is first because a tuple drops its fields in order. Otherwise the next
+        // read of the request could get its permit while no permit of the process is free.
         Ok((self.shared.reads.permit().await?, of_request))
     }
 

@@ -1,4 +1,4 @@
-//! Collecting everything that is wrong with a record of a file.
+//! Collects the errors of a record of a file.
 
 use vitrine_model::import::Rejection;
 

@@ -13,15 +13,16 @@ use crate::error::is_unavailable;
 use crate::store::snapshot;
 use crate::{StorageError, Store};
 
-/// A transaction with write conflicts is tried at least so often,
+/// The minimum number of tries of a transaction that has write conflicts.
 const MIN_TRIES: u32 = 8;
-/// and again until so much time has passed: where everything is slow, so are those who come first.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The minimum time for which such a transaction is retried. On a busy machine, eight tries may be
+/// over before the conflicting transactions have committed.
+const MIN_RETRY_TIME: Duration = Duration::from_secs(2);
 /// How often a commit with unknown outcome is sent.
 const MAX_COMMITS: usize = 5;
 
-/// Retries a transaction after write conflicts: for two seconds, and at least eight times in all, with
-/// [`backoff`] between the tries. Retries once, immediately, when the connection broke before the commit.
+/// Retries a transaction after write conflicts, with [`backoff`] between the tries. Gives up after at
+/// least eight tries and at least two seconds. Retries once, immediately, when the connection broke before the commit.
 ///
 /// # Errors
 /// The error of the last try; [`StorageError::Contended`] only after all tries.
@@ -34,7 +35,7 @@ where
     loop {
         match attempt().await {
             Err(StorageError::Contended(_))
-                if conflicts + 1 < MIN_TRIES || began.elapsed() < PATIENCE =>
+                if conflicts + 1 < MIN_TRIES || began.elapsed() < MIN_RETRY_TIME =>
             {
                 conflicts += 1;
                 tokio::time::sleep(backoff(conflicts)).await;
