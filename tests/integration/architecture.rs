@@ -1,9 +1,10 @@
 //! The boundaries of the house: who may depend on whom, who owns which outside crate, and what
 //! storage never shows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
@@ -177,6 +178,42 @@ fn versions_and_lints_are_said_once() {
             manifest.contains("version.workspace = true"),
             "{} has a version of its own",
             package.name
+        );
+    }
+}
+
+/// Returns the features of each package as `cargo tree` lists them for these kinds of dependencies.
+fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(workspace_dir());
+    cargo.args(["tree", "--locked", "--workspace", "--prefix", "none"]);
+    let listed = cargo.args(["--edges", edges, "--format", "{p}|{f}"]);
+    let listed = listed.output().unwrap();
+    assert!(
+        listed.status.success(),
+        "{}",
+        String::from_utf8_lossy(&listed.stderr)
+    );
+    let mut features: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in String::from_utf8(listed.stdout).unwrap().lines() {
+        if let Some((package, of_package)) = line.split_once('|') {
+            let of_package = of_package.trim_end_matches(" (*)").to_owned();
+            let package = package.trim_end_matches(" (proc-macro)").to_owned();
+            features.entry(package).or_default().insert(of_package);
+        }
+    }
+    features
+}
+
+#[test]
+fn a_build_and_the_tests_share_what_they_compile() {
+    let build = features("normal,build");
+    let tests = features("normal,build,dev");
+    assert!(build.len() > 100, "cargo tree has another form: {build:?}");
+    for (package, features) in build {
+        assert_eq!(
+            tests[&package], features,
+            "{package} has other features in tests: name them in tests/Cargo.toml, below [dependencies]"
         );
     }
 }
