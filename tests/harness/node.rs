@@ -1,4 +1,4 @@
-//! Scripts that run with Node.js: those of `tests/federation` and `tests/clients`.
+//! Scripts that run with Node.js: those of `tests/federation`, `tests/clients` and `tests/types`.
 
 use std::io::Write as _;
 use std::path::Path;

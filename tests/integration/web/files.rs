@@ -1,10 +1,12 @@
-//! The rules for the files of the pages, none of which needs Node.js or a browser.
+//! The rules for the files of the pages, none of which needs a browser; one needs Node.js.
 
 use std::path::{Path, PathBuf};
 
 use apollo_compiler::{ExecutableDocument, Schema};
 use ring::digest;
+use serde_json::{Value, json};
 use vitrine_harness::environment::workspace_dir;
+use vitrine_harness::node;
 use vitrine_web::{Operation, console_operations, operations};
 
 /// The maximum length of a document of the API.
@@ -75,6 +77,35 @@ fn every_operation_is_used() {
             .iter()
             .any(|(_, text)| text.contains(&asked) || text.contains(&followed));
         assert!(used, "no script uses {}", operation.name);
+    }
+}
+
+#[test]
+fn scripts_have_the_types_that_they_declare() {
+    let names = |operations: &[Operation]| -> Vec<&str> {
+        operations.iter().map(|operation| operation.name).collect()
+    };
+    let input = json!({ "modules": {
+        "operations.js": names(operations()),
+        "console/operations.js": names(console_operations()),
+    } });
+    let Some(checked) = node::script("types", "check.mjs", &input) else {
+        return;
+    };
+    assert_eq!(checked["errors"], json!([]));
+    let files = checked["files"].as_array().unwrap();
+    assert_eq!(files.len(), scripts().len(), "{files:?}");
+}
+
+#[test]
+fn types_are_of_the_versions_that_the_pages_load() {
+    let vendored = std::fs::read_to_string(web().join("vendor/VENDORED.toml")).unwrap();
+    let packages = workspace_dir().join("tests/types/package.json");
+    let packages: Value = serde_json::from_slice(&std::fs::read(packages).unwrap()).unwrap();
+    for package in ["preact", "@preact/signals", "@preact/signals-core"] {
+        let version = packages["dependencies"][package].as_str().unwrap();
+        let line = format!("name = \"{package}\"\nversion = \"{version}\"");
+        assert!(vendored.contains(&line), "{package} is not {version}");
     }
 }
 
