@@ -104,21 +104,7 @@ async fn run(options: Options) {
         .iter()
         .map(|node| node["slug"].as_str().unwrap())
         .collect();
-    let service = Service::start(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--mongodb-uri",
-        server.uri(),
-        "--database",
-        NAME,
-        "--trusted-proxy",
-        "127.0.0.0/8",
-        "--cursor-secret",
-        "0123456789abcdef",
-        "--token-secret",
-        "0123456789abcdef0123456789abcdef",
-    ]);
+    let service = serve(server.uri());
     let address = service.listening().await;
     let ready = async || {
         let reply = http::get(&address, "/health/ready").await.ok()?;
@@ -145,17 +131,41 @@ async fn run(options: Options) {
         "p99 beside / alone: {:.1}",
         millis(beside.p99()) / millis(alone.p99())
     );
-    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
-    for code in answers.into_iter().flatten() {
-        *codes.entry(code).or_default() += 1;
-    }
-    println!("answers to attackers: {codes:?}");
+    print_answers(answers);
     println!(
         "most memory of the service: {} MB",
         service.peak_memory() / 1_000_000
     );
     assert!(service.stop().await.success());
     server.stop().await.unwrap();
+}
+
+/// Starts the service as strangers meet it; clients say their addresses as a proxy does.
+fn serve(uri: &str) -> Service {
+    Service::start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--mongodb-uri",
+        uri,
+        "--database",
+        NAME,
+        "--trusted-proxy",
+        "127.0.0.0/8",
+        "--cursor-secret",
+        "0123456789abcdef",
+        "--token-secret",
+        "0123456789abcdef0123456789abcdef",
+    ])
+}
+
+/// Prints how often attackers got each error code.
+fn print_answers(answers: Vec<Vec<String>>) {
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    for code in answers.into_iter().flatten() {
+        *codes.entry(code).or_default() += 1;
+    }
+    println!("answers to attackers: {codes:?}");
 }
 
 async fn ask(connection: &mut Connection, request: &Value) -> Value {

@@ -109,94 +109,123 @@ pub(crate) fn writers(
     members: &Members<'_>,
     resolve: &TokenStream,
 ) -> TokenStream {
+    let object = direct_object(generics, ty, members);
+    let value = direct_value(generics, ty, resolve);
+    quote! {
+        const _: () = {
+            use crate::execution::direct;
+
+            #object
+            #value
+        };
+    }
+}
+
+/// Implements `DirectObject`: one arm per field in each of its functions.
+fn direct_object(
+    generics: &syn::Generics,
+    ty: &dyn quote::ToTokens,
+    members: &Members<'_>,
+) -> TokenStream {
     let (parameters, _, bounds) = generics.split_for_impl();
-    let fields = &members.fields;
-    let count = fields.len();
-    let number = 0..count;
-    let (other_number, other_is_direct, other_write) = match &members.flattened {
-        None => (
+    let [other_number, other_is_direct, other_write] = other_arms(members);
+    let fields = || members.fields.iter().enumerate();
+    let known = fields().map(|(number, field)| {
+        let name = field.name;
+        quote!(#name => ::std::option::Option::Some(#number))
+    });
+    let direct = fields().map(|(number, field)| {
+        let ty = field.ty;
+        quote!(#number => <#ty as direct::DirectValue>::is_direct(selection))
+    });
+    let written = fields().map(|(number, field)| {
+        let value = &field.value;
+        quote!(#number => direct::DirectValue::write(#value, ctx, plans, out))
+    });
+    quote! {
+        impl #parameters direct::DirectObject for #ty #bounds {
+            fn number_of(name: &str) -> ::std::option::Option<usize> {
+                match name {
+                    #(#known,)*
+                    _ => #other_number,
+                }
+            }
+
+            #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
+            fn is_direct(number: usize, selection: direct::Selected<'_>) -> bool {
+                match number {
+                    #(#direct,)*
+                    _ => #other_is_direct,
+                }
+            }
+
+            #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
+            fn write(
+                &self,
+                number: usize,
+                ctx: &::async_graphql::Context<'_>,
+                plans: &direct::Plans,
+                out: &mut direct::Out,
+            ) -> ::async_graphql::ServerResult<()> {
+                match number {
+                    #(#written,)*
+                    _ => #other_write,
+                }
+            }
+        }
+    }
+}
+
+/// Returns what the functions of `DirectObject` do with fields that are not the object's own: those
+/// of the flattened object, if it has one.
+fn other_arms(members: &Members<'_>) -> [TokenStream; 3] {
+    let count = members.fields.len();
+    match &members.flattened {
+        None => [
             quote!(::std::option::Option::None),
             quote!(false),
             quote!(::std::unreachable!(
                 "a plan has numbers of the type it was made for"
             )),
-        ),
-        Some(Flattened { ty, method }) => (
+        ],
+        Some(Flattened { ty, method }) => [
             quote!(<#ty as direct::DirectObject>::number_of(name).map(|number| number + #count)),
             quote!(<#ty as direct::DirectObject>::is_direct(number - #count, selection)),
             quote!(direct::DirectObject::write(self.#method(ctx), number - #count, ctx, plans, out)),
-        ),
-    };
-    let known = fields.iter().zip(number.clone()).map(|(field, number)| {
-        let name = field.name;
-        quote!(#name => ::std::option::Option::Some(#number))
-    });
-    let direct = fields.iter().zip(number.clone()).map(|(field, number)| {
-        let ty = field.ty;
-        quote!(#number => <#ty as direct::DirectValue>::is_direct(selection))
-    });
-    let written = fields.iter().zip(number).map(|(field, number)| {
-        let value = &field.value;
-        quote!(#number => direct::DirectValue::write(#value, ctx, plans, out))
-    });
+        ],
+    }
+}
+
+/// Implements `DirectValue` by means of `DirectObject`.
+fn direct_value(
+    generics: &syn::Generics,
+    ty: &dyn quote::ToTokens,
+    resolve: &TokenStream,
+) -> TokenStream {
+    let (parameters, _, bounds) = generics.split_for_impl();
     quote! {
-        const _: () = {
-            use crate::execution::direct;
-
-            impl #parameters direct::DirectObject for #ty #bounds {
-                fn number_of(name: &str) -> ::std::option::Option<usize> {
-                    match name {
-                        #(#known,)*
-                        _ => #other_number,
-                    }
-                }
-
-                #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
-                fn is_direct(number: usize, selection: direct::Selected<'_>) -> bool {
-                    match number {
-                        #(#direct,)*
-                        _ => #other_is_direct,
-                    }
-                }
-
-                #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
-                fn write(
-                    &self,
-                    number: usize,
-                    ctx: &::async_graphql::Context<'_>,
-                    plans: &direct::Plans,
-                    out: &mut direct::Out,
-                ) -> ::async_graphql::ServerResult<()> {
-                    match number {
-                        #(#written,)*
-                        _ => #other_write,
-                    }
-                }
+        impl #parameters direct::DirectValue for #ty #bounds {
+            fn is_direct(selection: direct::Selected<'_>) -> bool {
+                direct::is_direct_object::<Self>(selection)
             }
 
-            impl #parameters direct::DirectValue for #ty #bounds {
-                fn is_direct(selection: direct::Selected<'_>) -> bool {
-                    direct::is_direct_object::<Self>(selection)
-                }
-
-                fn write(
-                    &self,
-                    ctx: &::async_graphql::Context<'_>,
-                    plans: &direct::Plans,
-                    out: &mut direct::Out,
-                ) -> ::async_graphql::ServerResult<()> {
-                    direct::write_object(self, ctx, plans, out)
-                }
-
-                async fn resolve(
-                    &self,
-                    ctx: &::async_graphql::Context<'_>,
-                    plans: &direct::Plans,
-                ) -> ::async_graphql::ServerResult<::async_graphql::Value> {
-                    #resolve(self, ctx, plans).await
-                }
+            fn write(
+                &self,
+                ctx: &::async_graphql::Context<'_>,
+                plans: &direct::Plans,
+                out: &mut direct::Out,
+            ) -> ::async_graphql::ServerResult<()> {
+                direct::write_object(self, ctx, plans, out)
             }
-        };
+
+            async fn resolve(
+                &self,
+                ctx: &::async_graphql::Context<'_>,
+                plans: &direct::Plans,
+            ) -> ::async_graphql::ServerResult<::async_graphql::Value> {
+                #resolve(self, ctx, plans).await
+            }
+        }
     }
 }
 

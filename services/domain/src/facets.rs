@@ -309,33 +309,15 @@ impl Catalog {
         let is_current = counted.iter().all(|counts| counts.current);
         let mut facets = Vec::new();
         for (pass, counts) in passes.iter().zip(counted) {
-            let rare = self
-                .count_rare((list, &plan), pass, &counts, &mut budget, &reference)
-                .await?;
-            let is_counted = |facets: &[Facet]| match pass.facets.as_deref() {
-                Some([key]) => facets.iter().any(|facet| facet.key == *key),
-                _ => false,
-            };
-            for mut counts in rare.into_iter().chain([counts]) {
-                if is_counted(&facets) {
-                    continue;
-                }
-                let counts = &mut counts;
-                self.count_chosen((list, &plan), pass, counts, &mut budget, &reference)
-                    .await?;
-                let display = display::FacetDisplay {
-                    reference: &reference,
-                    filter: &query.filter,
-                    currency: self.currency(),
-                    limit: plan.limit,
-                    counts,
-                };
-                let of_pass = plan.of_pass(pass, &counts.panel, &reference);
-                for (key, facet) in of_pass {
-                    let known = facets.iter().any(|known: &Facet| known.key == key);
-                    facets.extend((!known).then(|| display.facet(key, facet)).flatten());
-                }
-            }
+            self.add_facets(
+                &mut facets,
+                (list, &plan),
+                pass,
+                counts,
+                &mut budget,
+                &reference,
+            )
+            .await?;
         }
         plan.sort(&mut facets);
         let facets = Arc::new(facets);
@@ -343,6 +325,46 @@ impl Catalog {
             self.remember_facets(asked, read_after, &facets);
         }
         Ok(facets)
+    }
+
+    /// Adds the facets of a pass, with the values that are counted apart: rare keys and chosen values.
+    async fn add_facets(
+        &self,
+        facets: &mut Vec<Facet>,
+        (list, plan): (&ListedProducts, &Plan),
+        pass: &Pass,
+        counts: Counts,
+        budget: &mut ReadBudget,
+        reference: &Arc<Reference>,
+    ) -> Result<(), DomainError> {
+        let filter = &list.query.filter;
+        let rare = self
+            .count_rare((list, plan), pass, &counts, budget, reference)
+            .await?;
+        let is_counted = |facets: &[Facet]| match pass.facets.as_deref() {
+            Some([key]) => facets.iter().any(|facet| facet.key == *key),
+            _ => false,
+        };
+        for mut counts in rare.into_iter().chain([counts]) {
+            if is_counted(facets) {
+                continue;
+            }
+            let counts = &mut counts;
+            self.count_chosen((list, plan), pass, counts, budget, reference)
+                .await?;
+            let display = display::FacetDisplay {
+                reference,
+                filter,
+                currency: self.currency(),
+                limit: plan.limit,
+                counts,
+            };
+            for (key, facet) in plan.of_pass(pass, &counts.panel, reference) {
+                let known = facets.iter().any(|known| known.key == key);
+                facets.extend((!known).then(|| display.facet(key, facet)).flatten());
+            }
+        }
+        Ok(())
     }
 
     /// The reference data, reloaded if it lacks something that the request names.

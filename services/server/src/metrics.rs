@@ -33,6 +33,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Counters>);
 
+#[derive(Default)]
 struct Counters {
     registry: Registry,
     /// The names of the registered metrics.
@@ -89,37 +90,10 @@ fn event_name(event: ConnectionEvent) -> &'static str {
     }
 }
 
-impl Metrics {
-    pub(crate) fn new() -> Self {
-        let mut registry = Registry::with_prefix("vitrine");
-        let (mut names, requests, live) =
-            (Vec::new(), RequestMetrics::new(), Arc::<Live>::default());
-        let counters = Counters {
-            names: Vec::new(),
-            requests: requests.clone(),
-            live: Arc::clone(&live),
-            runs: Family::default(),
-            failures: Family::default(),
-            done: Family::default(),
-            backlog: Family::default(),
-            lag: Family::default(),
-            last_run: Family::default(),
-            left_alone: Family::default(),
-            uncounted: Gauge::default(),
-            uncounted_age: Gauge::default(),
-            own_uncounted_age: Gauge::default(),
-            activity: Gauge::default(),
-            connections: Gauge::default(),
-            sockets: Gauge::default(),
-            operations: Gauge::default(),
-            slow: Counter::default(),
-            connection_events: Family::default(),
-            folded: Counter::default(),
-            recounted: Counter::default(),
-            rounds: Counter::default(),
-            differences: Family::default(),
-            registry: Registry::default(),
-        };
+impl Counters {
+    /// Registers all metrics, and returns their names.
+    fn register(&self, registry: &mut Registry) -> Vec<String> {
+        let mut names = Vec::new();
         macro_rules! register {
             ($($metric:expr => $name:literal, $help:literal;)*) => {$(
                 names.push(full_name($name, type_of(&$metric)));
@@ -127,38 +101,44 @@ impl Metrics {
             )*};
         }
         register! {
-            counters.runs => "worker_runs", "Runs of a worker";
-            counters.failures => "worker_failures", "Failed runs of a worker";
-            counters.done => "worker_done", "Items that a worker has processed";
-            counters.backlog => "worker_backlog", "Items waiting for a worker after its last run, as far as they were counted";
-            counters.lag => "worker_lag_seconds", "For how long a worker has continuously had a backlog";
-            counters.last_run => "worker_last_run_timestamp_seconds", "End of the last run of a worker, in seconds since 1970";
-            counters.left_alone => "worker_left_alone", "Items that the last run of a worker left for a newer release";
-            counters.uncounted => "uncounted_reviews", "Reviews stored by any process that are not counted in their products yet";
-            counters.uncounted_age => "uncounted_review_age_seconds", "Age of the oldest uncounted review";
-            counters.own_uncounted_age => "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
-            counters.activity => "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
-            counters.connections => "connections", "Open connections of the API, including those of WebSockets";
-            counters.connection_events => "connection_events", "What has happened to connections of the API";
-            counters.sockets => "sockets", "Open WebSocket connections";
-            counters.operations => "subscriptions", "Running operations on WebSocket connections";
-            counters.slow => "slow_sockets", "WebSocket connections closed because the client did not read its messages";
-            counters.folded => "folded_reviews", "Reviews that the workers have counted in their products";
-            counters.recounted => "audited_products", "Products whose ratings the audit has recounted";
-            counters.rounds => "audit_rounds", "Complete rounds of the audit over all products";
-            counters.differences => "audit_differences", "Stored numbers that differed from the recount of reviews";
-            requests.durations => "request_duration_seconds", "Time between a GraphQL request and its response";
-            requests.events => "subscription_events", "Events sent to subscriptions";
-            requests.costs => "request_cost", "Estimated cost of GraphQL requests and events of subscriptions, in units";
-            requests.errors => "request_errors", "Errors in responses to GraphQL requests";
+            self.runs => "worker_runs", "Runs of a worker";
+            self.failures => "worker_failures", "Failed runs of a worker";
+            self.done => "worker_done", "Items that a worker has processed";
+            self.backlog => "worker_backlog", "Items waiting for a worker after its last run, as far as they were counted";
+            self.lag => "worker_lag_seconds", "For how long a worker has continuously had a backlog";
+            self.last_run => "worker_last_run_timestamp_seconds", "End of the last run of a worker, in seconds since 1970";
+            self.left_alone => "worker_left_alone", "Items that the last run of a worker left for a newer release";
+            self.uncounted => "uncounted_reviews", "Reviews stored by any process that are not counted in their products yet";
+            self.uncounted_age => "uncounted_review_age_seconds", "Age of the oldest uncounted review";
+            self.own_uncounted_age => "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
+            self.activity => "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
+            self.connections => "connections", "Open connections of the API, including those of WebSockets";
+            self.connection_events => "connection_events", "What has happened to connections of the API";
+            self.sockets => "sockets", "Open WebSocket connections";
+            self.operations => "subscriptions", "Running operations on WebSocket connections";
+            self.slow => "slow_sockets", "WebSocket connections closed because the client did not read its messages";
+            self.folded => "folded_reviews", "Reviews that the workers have counted in their products";
+            self.recounted => "audited_products", "Products whose ratings the audit has recounted";
+            self.rounds => "audit_rounds", "Complete rounds of the audit over all products";
+            self.differences => "audit_differences", "Stored numbers that differed from the recount of reviews";
+            self.requests.durations => "request_duration_seconds", "Time between a GraphQL request and its response";
+            self.requests.events => "subscription_events", "Events sent to subscriptions";
+            self.requests.costs => "request_cost", "Estimated cost of GraphQL requests and events of subscriptions, in units";
+            self.requests.errors => "request_errors", "Errors in responses to GraphQL requests";
         }
-        registry.register_collector(Box::new(LiveCollector(live)));
+        registry.register_collector(Box::new(LiveCollector(Arc::clone(&self.live))));
         names.extend(live::ALL.map(|(name, kind, _)| full_name(name, kind)));
-        Self(Arc::new(Counters {
-            registry,
-            names,
-            ..counters
-        }))
+        names
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut counters = Counters::default();
+        let mut registry = Registry::with_prefix("vitrine");
+        counters.names = counters.register(&mut registry);
+        counters.registry = registry;
+        Self(Arc::new(counters))
     }
 
     /// Returns the name of each metric. A histogram has several series, which begin with it.

@@ -117,17 +117,16 @@ impl Store {
         found: &mut Audit,
     ) -> Result<(), StorageError> {
         let reference = self.audit_reference().await?;
-        let by_id = doc! { "_id": 1 };
-        let all = self.sorted_cursor(products::COLLECTION, by_id.clone(), "_id_");
-        let mut products = all.await?;
-        let all = self.sorted_cursor(reviews::COLLECTION, doc! { "product_id": 1 }, "author");
-        let mut reviews = SortedRows::new(all.await?, read_stored);
-        let all = self.sorted_cursor(MONTHS, by_id.clone(), "_id_");
-        let mut months = SortedRows::new(all.await?, read_month);
-        let all = self.sorted_cursor(ranks::COLLECTION, by_id.clone(), "_id_");
-        let mut stale_ranks = SortedRows::new(all.await?, ranks::read_row);
-        let all = self.sorted_cursor(contributions::COLLECTION, by_id, "_id_");
-        let mut contributed = SortedRows::new(all.await?, read_contributions);
+        let all =
+            |collection: &'static str| self.sorted_cursor(collection, doc! { "_id": 1 }, "_id_");
+        let by_product =
+            self.sorted_cursor(reviews::COLLECTION, doc! { "product_id": 1 }, "author");
+        let mut products = all(products::COLLECTION).await?;
+        let mut reviews = SortedRows::new(by_product.await?, read_stored);
+        let mut months = SortedRows::new(all(MONTHS).await?, read_month);
+        let mut stale_ranks = SortedRows::new(all(ranks::COLLECTION).await?, ranks::read_row);
+        let mut contributed =
+            SortedRows::new(all(contributions::COLLECTION).await?, read_contributions);
         let mut lookups = Lookups::default();
         let mut names = 0;
         while let Some(doc) = products.try_next().await? {

@@ -92,6 +92,30 @@ pub(crate) struct Column {
     pub(crate) coarse: bool,
 }
 
+impl Column {
+    /// Returns a column that every row has, and whose values few rows share.
+    pub(crate) const fn new(field: &'static str, kind: ColumnKind) -> Self {
+        Self {
+            field,
+            kind,
+            nullable: false,
+            coarse: false,
+        }
+    }
+
+    /// Rows may lack it.
+    pub(crate) const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
+    /// Very many rows share each value.
+    pub(crate) const fn coarse(mut self) -> Self {
+        self.coarse = true;
+        self
+    }
+}
+
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {

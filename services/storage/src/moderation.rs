@@ -97,12 +97,7 @@ fn queue(reason: Option<QueueReason>) -> ListQuery {
         window: Vec::new(),
         collection: COLLECTION,
         filter,
-        columns: vec![Column {
-            field: "queue.since",
-            kind: ColumnKind::Instant,
-            nullable: false,
-            coarse: false,
-        }],
+        columns: vec![Column::new("queue.since", ColumnKind::Instant)],
         descending: false,
         index: if reason.is_some() {
             "queue_reason"

@@ -93,77 +93,44 @@ struct Sorting {
 /// share a value, decides how a page is found. Ranks are coarse; so are creation times, because
 /// imports add thousands of products at one instant.
 const fn sorting(key: ProductSortKey) -> Sorting {
-    match key {
-        ProductSortKey::Price => Sorting {
-            column: Column {
-                field: "list_price",
-                kind: ColumnKind::Integer,
-                nullable: true,
-                coarse: false,
-            },
-            category_index: "category_price",
-            plain_index: "price",
-        },
-        ProductSortKey::Rating => Sorting {
-            column: Column {
-                field: "rank.rating",
-                kind: ColumnKind::Integer,
-                nullable: false,
-                coarse: true,
-            },
-            category_index: "category_rating",
-            plain_index: "rating",
-        },
-        ProductSortKey::Popularity | ProductSortKey::Relevance => Sorting {
-            column: Column {
-                field: "rank.popularity",
-                kind: ColumnKind::Integer,
-                nullable: false,
-                coarse: true,
-            },
-            category_index: "category_popularity",
-            plain_index: "popularity",
-        },
-        ProductSortKey::Newest => Sorting {
-            column: Column {
-                field: "created_at",
-                kind: ColumnKind::Instant,
-                nullable: false,
-                coarse: true,
-            },
-            category_index: "category_newest",
-            plain_index: "newest",
-        },
-        ProductSortKey::Name => Sorting {
-            column: Column {
-                field: "name_key",
-                kind: ColumnKind::Text,
-                nullable: false,
-                coarse: false,
-            },
-            category_index: "category_name",
-            plain_index: "name",
-        },
-        ProductSortKey::BestSelling => Sorting {
-            column: Column {
-                field: "rank.sold",
-                kind: ColumnKind::Integer,
-                nullable: true,
-                coarse: true,
-            },
-            category_index: "category_sold",
-            plain_index: "sold",
-        },
-        ProductSortKey::Trending => Sorting {
-            column: Column {
-                field: "rank.trend",
-                kind: ColumnKind::Integer,
-                nullable: true,
-                coarse: true,
-            },
-            category_index: "category_trend",
-            plain_index: "trend",
-        },
+    use ColumnKind::{Instant, Integer, Text};
+    let (column, category_index, plain_index) = match key {
+        ProductSortKey::Price => (
+            Column::new("list_price", Integer).nullable(),
+            "category_price",
+            "price",
+        ),
+        ProductSortKey::Rating => (
+            Column::new("rank.rating", Integer).coarse(),
+            "category_rating",
+            "rating",
+        ),
+        ProductSortKey::Popularity | ProductSortKey::Relevance => (
+            Column::new("rank.popularity", Integer).coarse(),
+            "category_popularity",
+            "popularity",
+        ),
+        ProductSortKey::Newest => (
+            Column::new("created_at", Instant).coarse(),
+            "category_newest",
+            "newest",
+        ),
+        ProductSortKey::Name => (Column::new("name_key", Text), "category_name", "name"),
+        ProductSortKey::BestSelling => (
+            Column::new("rank.sold", Integer).nullable().coarse(),
+            "category_sold",
+            "sold",
+        ),
+        ProductSortKey::Trending => (
+            Column::new("rank.trend", Integer).nullable().coarse(),
+            "category_trend",
+            "trend",
+        ),
+    };
+    Sorting {
+        column,
+        category_index,
+        plain_index,
     }
 }
 

@@ -149,12 +149,7 @@ async fn finish(unit: WriteUnit, stored: Result<(), StorageError>) -> Result<boo
 
 /// Names are unique ignoring case and accents, so one sort key is enough.
 fn supplier_list() -> ListQuery {
-    let name = Column {
-        field: "name_key",
-        kind: ColumnKind::Text,
-        nullable: false,
-        coarse: false,
-    };
+    let name = Column::new("name_key", ColumnKind::Text);
     ListQuery {
         window: Vec::new(),
         collection: "suppliers",

@@ -484,18 +484,8 @@ fn query(list: &ReviewList) -> ListQuery {
 }
 
 fn columns(sort: ReviewSort) -> Vec<Column> {
-    let created = Column {
-        field: "created_at",
-        kind: ColumnKind::Instant,
-        nullable: true,
-        coarse: false,
-    };
-    let whole = |field| Column {
-        field,
-        kind: ColumnKind::Integer,
-        nullable: false,
-        coarse: false,
-    };
+    let created = Column::new("created_at", ColumnKind::Instant).nullable();
+    let whole = |field| Column::new(field, ColumnKind::Integer);
     match sort {
         ReviewSort::Newest | ReviewSort::Oldest => vec![created],
         ReviewSort::MostHelpful => vec![whole("helpful"), created],

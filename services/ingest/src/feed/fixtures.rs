@@ -59,12 +59,16 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
         const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
         format!("<Relationships xmlns=\"{PACKAGE}\">{relations}</Relationships>")
     };
-    let relations = [
-        related(1, "worksheet", "worksheets/sheet1.xml"),
-        related(2, "worksheet", "worksheets/sheet2.xml"),
-        related(3, "sharedStrings", "sharedStrings.xml"),
-        related(4, "styles", "styles.xml"),
-    ];
+    let relations: String = [
+        ("worksheet", "worksheets/sheet1.xml"),
+        ("worksheet", "worksheets/sheet2.xml"),
+        ("sharedStrings", "sharedStrings.xml"),
+        ("styles", "styles.xml"),
+    ]
+    .iter()
+    .zip(1..)
+    .map(|((kind, target), id)| related(id, kind, target))
+    .collect();
     let files = [
         ("[Content_Types].xml", "<Types/>".to_owned()),
         (
@@ -79,10 +83,7 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
                  <sheet name=\"Lamps\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>"
             ),
         ),
-        (
-            "xl/_rels/workbook.xml.rels",
-            relationships(&relations.concat()),
-        ),
+        ("xl/_rels/workbook.xml.rels", relationships(&relations)),
         (
             "xl/worksheets/sheet1.xml",
             sheet("<row r=\"1\"><c r=\"A1\"><v>1</v></c></row>"),

@@ -202,67 +202,7 @@ pub(super) async fn serve<T>(
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
     let sockets = service.endpoints.sockets();
-    let traced = service.telemetry.otlp_endpoint.is_some();
-    let engine = match (service.limits.federation, traced) {
-        (true, false) => subgraph(),
-        (false, false) => engine(),
-        (federation, true) => traced_engine(federation),
-    };
-    let engine = engine.context("building the schema")?;
-    let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
-    let (costs, rates) = (service.limits.costs(), service.rates);
-    let (clients, public_schema) = (service.clients, service.public_schema);
-    let shared = Arc::clone(&service.catalog);
-    let mut persisted_queries = PersistedQueries::in_memory().shared(shared);
-    if let Some(trusted) = clients.trusted()? {
-        persisted_queries = persisted_queries.only(trusted);
-    }
-    let observer = service
-        .workers
-        .watch_requests(&engine, &persisted_queries, &limiter);
-    let api = Api::new(engine, limiter.clone())
-        .observe(observer)
-        .slow_operation(service.telemetry.slow_operation())
-        .playground(service.site.graphiql.then_some("/graphiql"))
-        .origins(clients.allowed_origin.iter().cloned())
-        .cache_max_age(clients.max_age())
-        .persisted_queries(persisted_queries)
-        .trusted_proxies(service.limits.trusted_proxy.iter().copied())
-        .authenticate(move |headers| {
-            let catalog = catalog.get().ok_or_else(not_open)?;
-            let identity = tokens.identity(bearer(headers)?, catalog.now())?;
-            let viewer = identity.viewer;
-            let mut guard = CostGuard::new(catalog, &viewer, costs);
-            if let Some(rates) = &rates {
-                guard = guard.rate(rates, &viewer, client_address(headers));
-            }
-            let guard = Arc::new(guard);
-            let shows_work = viewer.has(Role::Admin) && asks_for_work(headers);
-            let session = if shows_work {
-                Session::inspected(catalog, &viewer)
-            } else {
-                Session::new(catalog, &viewer)
-            };
-            let valid_for = identity.valid_for;
-            let context = if public_schema || viewer.is_staff() {
-                RequestContext::new()
-            } else {
-                RequestContext::new().hide_schema()
-            };
-            Ok(context
-                .work(session.work())
-                .show_work(shows_work)
-                .subject(viewer.subject.map(Arc::from))
-                // A token that is valid for centuries does not end any connection.
-                .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
-                .with_context(move |request| session.attach(request))
-                .cost_check({
-                    let guard = Arc::clone(&guard);
-                    move |prepared| guard.check(prepared)
-                })
-                .invalid_check(move || guard.check_invalid()))
-        });
-    let api = if traced { api.trace(join_trace) } else { api };
+    let api = api(&service, &limiter)?;
     let (endpoints, workers, site) = (service.endpoints, service.workers, service.site);
     let serving = async |stop| endpoints.serve((api, site), workers, stop).await;
     let opened = open_while_serving(stop, serving, opening).await?;
@@ -273,6 +213,79 @@ pub(super) async fn serve<T>(
     }
     limiter.drain(DRAIN_TIMEOUT).await;
     Ok(opened)
+}
+
+/// Returns the API as the settings want it.
+fn api(service: &Service<'_>, limiter: &RequestLimiter) -> anyhow::Result<Api> {
+    let traced = service.telemetry.otlp_endpoint.is_some();
+    let engine = match (service.limits.federation, traced) {
+        (true, false) => subgraph(),
+        (false, false) => engine(),
+        (federation, true) => traced_engine(federation),
+    };
+    let engine = engine.context("building the schema")?;
+    let clients = service.clients;
+    let shared = Arc::clone(&service.catalog);
+    let mut persisted_queries = PersistedQueries::in_memory().shared(shared);
+    if let Some(trusted) = clients.trusted()? {
+        persisted_queries = persisted_queries.only(trusted);
+    }
+    let observer = service
+        .workers
+        .watch_requests(&engine, &persisted_queries, limiter);
+    let api = Api::new(engine, limiter.clone())
+        .observe(observer)
+        .slow_operation(service.telemetry.slow_operation())
+        .playground(service.site.graphiql.then_some("/graphiql"))
+        .origins(clients.allowed_origin.iter().cloned())
+        .cache_max_age(clients.max_age())
+        .persisted_queries(persisted_queries)
+        .trusted_proxies(service.limits.trusted_proxy.iter().copied())
+        .authenticate(authenticate(service));
+    Ok(if traced { api.trace(join_trace) } else { api })
+}
+
+/// Returns what finds out who sends a request, and what the caller may ask for.
+fn authenticate(
+    service: &Service<'_>,
+) -> impl Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync + use<> {
+    let (tokens, catalog) = (service.tokens.clone(), Arc::clone(&service.catalog));
+    let (costs, rates) = (service.limits.costs(), service.rates.clone());
+    let public_schema = service.public_schema;
+    move |headers| {
+        let catalog = catalog.get().ok_or_else(not_open)?;
+        let identity = tokens.identity(bearer(headers)?, catalog.now())?;
+        let viewer = identity.viewer;
+        let mut guard = CostGuard::new(catalog, &viewer, costs);
+        if let Some(rates) = &rates {
+            guard = guard.rate(rates, &viewer, client_address(headers));
+        }
+        let guard = Arc::new(guard);
+        let shows_work = viewer.has(Role::Admin) && asks_for_work(headers);
+        let session = if shows_work {
+            Session::inspected(catalog, &viewer)
+        } else {
+            Session::new(catalog, &viewer)
+        };
+        let valid_for = identity.valid_for;
+        let context = if public_schema || viewer.is_staff() {
+            RequestContext::new()
+        } else {
+            RequestContext::new().hide_schema()
+        };
+        Ok(context
+            .work(session.work())
+            .show_work(shows_work)
+            .subject(viewer.subject.map(Arc::from))
+            // A token that is valid for centuries does not end any connection.
+            .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
+            .with_context(move |request| session.attach(request))
+            .cost_check({
+                let guard = Arc::clone(&guard);
+                move |prepared| guard.check(prepared)
+            })
+            .invalid_check(move || guard.check_invalid()))
+    }
 }
 
 /// Stops the workers and waits for running operations.

@@ -79,8 +79,8 @@ enum Answers {
     Events(Counter),
 }
 
-impl RequestMetrics {
-    pub(super) fn new() -> Self {
+impl Default for RequestMetrics {
+    fn default() -> Self {
         Self {
             durations: Family::new_with_constructor(Durations),
             events: Family::default(),
@@ -89,7 +89,9 @@ impl RequestMetrics {
             known: Arc::default(),
         }
     }
+}
 
+impl RequestMetrics {
     /// Records a request, an event of a subscription, or the errors that end one.
     pub(crate) fn record(&self, report: &RequestReport<'_>) {
         for code in &report.errors {

@@ -198,12 +198,7 @@ mod tests {
             collection: products::COLLECTION,
             window: Vec::new(),
             filter,
-            columns: vec![Column {
-                field: "list_price",
-                kind: ColumnKind::Integer,
-                nullable: true,
-                coarse: false,
-            }],
+            columns: vec![Column::new("list_price", ColumnKind::Integer).nullable()],
             descending: false,
             index,
             merged: false,
