@@ -1,10 +1,11 @@
-//! Exports: the catalogue out and back in, as tables, and as feeds.
+//! Exports: the catalogue out and back in, as tables, as feeds, and as sitemaps.
 
 mod command;
 mod feeds;
 mod filters;
 mod interrupted;
 mod round_trip;
+mod sitemap;
 mod tables;
 
 use std::fs;

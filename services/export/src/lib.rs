@@ -1,14 +1,15 @@
 //! The catalogue out, and back in.
 //!
 //! An export is written as JSON Lines that [`import`] reads into an empty database, which is then
-//! equal; as tables for people; or as feeds for Google. The catalogue is read as a stream and written
+//! equal; as tables for people; as feeds for Google; or as sitemaps. The catalogue is read as a stream and written
 //! as it comes, so memory does not grow with it.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`record`] | the records of JSON Lines |
 //! | [`digest`] | what two equal catalogues have in common |
-//! | `lines`, `tables`, [`google`] | the formats |
+//! | `lines`, `tables`, [`google`], `sitemap` | the formats |
+//! | [`site`] | where the pages of a shop are |
 //! | [`output`] | files that get their name when they are complete |
 //! | [`mod@import`] | reading an export |
 //! | [`report`] | what was written and read |
@@ -20,10 +21,13 @@ mod lines;
 pub mod output;
 pub mod record;
 pub mod report;
+pub mod site;
+mod sitemap;
 mod tables;
+mod xml;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use vitrine_domain::export::{ExportPart, ExportRequest, ExportedReviews};
@@ -37,6 +41,8 @@ use crate::google::{FeedOptions, ProductsWriter, ReviewsWriter};
 use crate::lines::LinesWriter;
 use crate::output::{Output, Target};
 use crate::record::{Counts, FORMAT, Header};
+use crate::site::Site;
+use crate::sitemap::SitemapWriter;
 use crate::tables::TablesWriter;
 
 pub use crate::report::{ExportReport, ImportReport};
@@ -69,6 +75,8 @@ pub enum Format {
     GoogleReviews(FeedOptions),
     /// A feed of products.
     GoogleProducts(FeedOptions),
+    /// The addresses of all pages, for search engines.
+    Sitemap(Site),
 }
 
 /// Why an export was aborted. What was written stays in files whose names end in `.part`.
@@ -86,8 +94,8 @@ pub enum ExportError {
         .0.display()
     )]
     OtherExport(PathBuf),
-    /// Tables are several files.
-    #[error("--format csv writes several files: give a directory as --out")]
+    /// The format has several files.
+    #[error("this format has several files: give a directory as --out")]
     SeveralFiles,
 }
 
@@ -131,7 +139,9 @@ fn request(options: &ExportOptions, from: Option<ProductId>) -> ExportRequest {
         }
         Format::Lines | Format::Tables => (Visibility::Everything, ExportedReviews::None),
         Format::GoogleReviews(_) => (Visibility::Public, ExportedReviews::Published),
-        Format::GoogleProducts(_) => (Visibility::Public, ExportedReviews::None),
+        Format::GoogleProducts(_) | Format::Sitemap(_) => {
+            (Visibility::Public, ExportedReviews::None)
+        }
     };
     let is_filtered = options.filter != ProductFilter::default();
     ExportRequest {
@@ -149,6 +159,7 @@ enum Writer {
     Tables(Box<TablesWriter>),
     Reviews(Box<ReviewsWriter>),
     Products(Box<ProductsWriter>),
+    Sitemap(Box<SitemapWriter>),
 }
 
 impl Writer {
@@ -169,13 +180,10 @@ impl Writer {
                 let (writer, from) = LinesWriter::open(target, header, options.restart)?;
                 return Ok((Self::Lines(Box::new(writer)), from));
             }
-            Format::Tables => {
-                let Target::Directory(directory) = target else {
-                    return Err(ExportError::SeveralFiles);
-                };
-                TablesWriter::create(directory, options.reviews)
-                    .map(|tables| Self::Tables(Box::new(tables)))
-            }
+            Format::Tables => TablesWriter::create(directory(target)?, options.reviews)
+                .map(|tables| Self::Tables(Box::new(tables))),
+            Format::Sitemap(site) => SitemapWriter::create(directory(target)?, site.clone())
+                .map(|sitemap| Self::Sitemap(Box::new(sitemap))),
             Format::GoogleReviews(feed) => output(target)
                 .and_then(|output| ReviewsWriter::begin(output, feed.clone()))
                 .map(|feed| Self::Reviews(Box::new(feed))),
@@ -192,6 +200,7 @@ impl Writer {
             Self::Tables(tables) => tables.part(part),
             Self::Reviews(feed) => feed.part(part),
             Self::Products(feed) => feed.part(part),
+            Self::Sitemap(sitemap) => sitemap.part(part),
         }
     }
 
@@ -201,6 +210,7 @@ impl Writer {
             Self::Tables(tables) => tables.counts(),
             Self::Reviews(feed) => feed.counts(),
             Self::Products(feed) => feed.counts(),
+            Self::Sitemap(sitemap) => sitemap.counts(),
         }
     }
 
@@ -210,7 +220,16 @@ impl Writer {
             Self::Tables(tables) => tables.finish(report),
             Self::Reviews(feed) => feed.finish(report),
             Self::Products(feed) => feed.finish(report),
+            Self::Sitemap(sitemap) => sitemap.finish(report),
         }
+    }
+}
+
+/// The directory of a format that has several files.
+fn directory(target: &Target) -> Result<&Path, ExportError> {
+    match target {
+        Target::Directory(directory) => Ok(directory),
+        _ => Err(ExportError::SeveralFiles),
     }
 }
 

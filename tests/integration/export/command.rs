@@ -99,6 +99,19 @@ fn wrong_options_are_refused_by_name() {
                 with(&["--format", "google-products", "--site", "https://a.example"]),
                 "--availability",
             ),
+            (with(&["--format", "sitemap"]), "needs --site"),
+            (
+                with(&["--category-path", "/c/{slug}"]),
+                "--category-path is for --format sitemap",
+            ),
+            (
+                [
+                    &with(&["--format", "sitemap", "--site", "https://a.example"])[..],
+                    &["--category-path", "/c"],
+                ]
+                .concat(),
+                "--category-path /c: ",
+            ),
             (
                 with(&["--site", "https://a.example"]),
                 "--site is for --format google-reviews",

@@ -3,16 +3,22 @@
 use std::fs;
 use std::path::Path;
 
-use vitrine_export::google::{Availability, Condition, FeedOptions, Site};
+use vitrine_export::google::{Availability, Condition, FeedOptions};
+use vitrine_export::site::Site;
 use vitrine_export::{ExportReport, Format};
 use vitrine_harness::xml::{Element, product_feed_faults, review_feed_faults};
 use vitrine_harness::{App, product, review, test};
 
 use super::{export, file, shop, to_file};
 
+fn site() -> Site {
+    let origin = "https://shop.example";
+    Site::new(origin, Site::PRODUCT_PATH, Site::CATEGORY_PATH).unwrap()
+}
+
 fn options() -> FeedOptions {
     FeedOptions {
-        site: Site::new("https://shop.example", Site::PATH).unwrap(),
+        site: site(),
         publisher: "Fish & \"Chips\"".to_owned(),
         availability: Availability::InStock,
         condition: Some(Condition::New),

@@ -8,12 +8,12 @@ use vitrine_model::product::{Kind, Media, MediaKind, Product};
 use vitrine_model::spec::Dictionary;
 
 use super::identifiers::Identifiers;
-use super::xml::{Xml, allowed};
 use super::{FeedOptions, Remarks, cut, feed_id};
 use crate::ExportReport;
 use crate::output::Output;
 use crate::record::Counts;
 use crate::tables::path;
+use crate::xml::{Xml, allowed};
 
 const NAMESPACE: &str = "http://base.google.com/ns/1.0";
 /// The maximum lengths of attributes, in characters.
@@ -163,9 +163,7 @@ impl ProductsWriter {
 
     pub(crate) fn finish(mut self, report: &mut ExportReport) -> io::Result<()> {
         self.xml.close("channel")?;
-        self.xml.close("rss")?;
-        self.xml.line()?;
-        report.bytes = self.xml.bytes();
+        report.bytes = self.xml.end("rss")?;
         report.counts = self.counts;
         report.remarks = self.remarks;
         self.xml.finish()

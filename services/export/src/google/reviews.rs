@@ -12,11 +12,11 @@ use vitrine_model::review::Review;
 use vitrine_model::spec::Dictionary;
 
 use super::identifiers::Identifiers;
-use super::xml::{Xml, allowed};
 use super::{FeedOptions, Remarks, feed_id};
 use crate::ExportReport;
 use crate::output::Output;
 use crate::record::Counts;
+use crate::xml::{Xml, allowed};
 
 /// The version of the schema.
 const VERSION: &str = "2.4";
@@ -157,9 +157,7 @@ impl ReviewsWriter {
 
     pub(crate) fn finish(mut self, report: &mut ExportReport) -> io::Result<()> {
         self.xml.close("reviews")?;
-        self.xml.close("feed")?;
-        self.xml.line()?;
-        report.bytes = self.xml.bytes();
+        report.bytes = self.xml.end("feed")?;
         if report.bytes > MAX_BYTES {
             self.remarks
                 .add("file is above 100 MB, which Google refuses: export with several filters");

@@ -8,9 +8,10 @@ use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use vitrine_api::graphql;
 use vitrine_domain::DomainError;
-use vitrine_export::google::{Availability, Condition, FeedOptions, Site};
+use vitrine_export::google::{Availability, Condition, FeedOptions};
 use vitrine_export::output::Target;
 use vitrine_export::record::Counts;
+use vitrine_export::site::{InvalidSite, Site};
 use vitrine_export::{ExportError, ExportOptions, Format};
 use vitrine_model::filter::ProductFilter;
 
@@ -90,8 +91,9 @@ fn options(arguments: &Export) -> anyhow::Result<ExportOptions> {
 
 /// Fails if an option has no effect for the format.
 fn refuse_without_effect(arguments: &Export) -> anyhow::Result<()> {
-    use ExportFormat::{Csv, GoogleProducts, GoogleReviews, Jsonl};
+    use ExportFormat::{Csv, GoogleProducts, GoogleReviews, Jsonl, Sitemap};
     let feeds = &[GoogleReviews, GoogleProducts][..];
+    let with_addresses = &[GoogleReviews, GoogleProducts, Sitemap][..];
     let given = [
         (
             "--products-only",
@@ -99,8 +101,17 @@ fn refuse_without_effect(arguments: &Export) -> anyhow::Result<()> {
             &[Jsonl, Csv][..],
         ),
         ("--restart", arguments.restart, &[Jsonl]),
-        ("--site", arguments.site.is_some(), feeds),
-        ("--product-path", arguments.product_path.is_some(), feeds),
+        ("--site", arguments.site.is_some(), with_addresses),
+        (
+            "--product-path",
+            arguments.product_path.is_some(),
+            with_addresses,
+        ),
+        (
+            "--category-path",
+            arguments.category_path.is_some(),
+            &[Sitemap],
+        ),
         ("--publisher", arguments.publisher.is_some(), feeds),
         (
             "--availability",
@@ -141,17 +152,18 @@ fn target(arguments: &Export) -> anyhow::Result<Target> {
     let Some(out) = &arguments.out else {
         return Ok(Target::Nowhere);
     };
-    let is_table = arguments.format == ExportFormat::Csv;
+    let name = arguments.format.name();
+    let has_several_files = matches!(arguments.format, ExportFormat::Csv | ExportFormat::Sitemap);
     if out == Path::new("-") {
-        if is_table {
-            bail!("--format csv writes several files: give a directory as --out");
+        if has_several_files {
+            bail!("--format {name} writes several files: give a directory as --out");
         }
         return Ok(Target::Standard);
     }
-    if is_table {
+    if has_several_files {
         if out.is_file() {
             bail!(
-                "--out {}: is a file; --format csv writes several files into a directory",
+                "--out {}: is a file; --format {name} writes several files into a directory",
                 out.display()
             );
         }
@@ -159,9 +171,8 @@ fn target(arguments: &Export) -> anyhow::Result<Target> {
     }
     if out.is_dir() {
         bail!(
-            "--out {}: is a directory; --format {} writes one file",
-            out.display(),
-            arguments.format.name()
+            "--out {}: is a directory; --format {name} writes one file",
+            out.display()
         );
     }
     if out.extension().is_some_and(|extension| extension == "gz") {
@@ -193,21 +204,31 @@ fn format(arguments: &Export) -> anyhow::Result<Format> {
             };
             Format::GoogleProducts(feed(arguments, availability)?)
         }
+        ExportFormat::Sitemap => Format::Sitemap(site(arguments)?),
     })
 }
 
-fn feed(arguments: &Export, availability: Availability) -> anyhow::Result<FeedOptions> {
+fn site(arguments: &Export) -> anyhow::Result<Site> {
     let name = arguments.format.name();
     let Some(site) = &arguments.site else {
         bail!("--format {name} needs --site: the origin of the shop, such as https://shop.example");
     };
-    let path = arguments.product_path.as_deref().unwrap_or(Site::PATH);
-    let site = Site::new(site, path).map_err(|wrong| match wrong {
-        vitrine_export::google::InvalidSite::Origin => anyhow::anyhow!("--site {site}: {wrong}"),
-        vitrine_export::google::InvalidSite::Path => {
-            anyhow::anyhow!("--product-path {path}: {wrong}")
-        }
-    })?;
+    let product_path = arguments.product_path.as_deref();
+    let product_path = product_path.unwrap_or(Site::PRODUCT_PATH);
+    let category_path = arguments.category_path.as_deref();
+    let category_path = category_path.unwrap_or(Site::CATEGORY_PATH);
+    Site::new(site, product_path, category_path).map_err(|wrong| {
+        let (option, given) = match wrong {
+            InvalidSite::Origin => ("--site", site.as_str()),
+            InvalidSite::ProductPath => ("--product-path", product_path),
+            InvalidSite::CategoryPath => ("--category-path", category_path),
+        };
+        anyhow::anyhow!("{option} {given}: {wrong}")
+    })
+}
+
+fn feed(arguments: &Export, availability: Availability) -> anyhow::Result<FeedOptions> {
+    let site = site(arguments)?;
     let publisher = arguments.publisher.as_deref().map(str::trim);
     if publisher == Some("") {
         bail!("--publisher: give the name of the shop");

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Settings of `export`.
 #[derive(Clone, Debug, Args)]
 pub struct Export {
-    /// The file to write; for csv a directory; - for standard output. A file gets its name when it
+    /// The file to write; for csv and sitemap a directory; - for standard output. A file gets its name when it
     /// is complete.
     #[arg(long, value_name = "FILE", required_unless_present = "digest")]
     pub out: Option<PathBuf>,
@@ -27,12 +27,16 @@ pub struct Export {
     /// digests.
     #[arg(long, conflicts_with_all = ["out", "format", "restart"])]
     pub digest: bool,
-    /// The origin of the shop: its scheme and host. For feeds.
+    /// The origin of the shop: its scheme and host. For feeds and sitemap.
     #[arg(long, value_name = "ORIGIN")]
     pub site: Option<String>,
-    /// The path of a product page, with {slug}, {sku} or {id}. For feeds. [default: /p/{slug}]
+    /// The path of a product page, with {slug}, {sku} or {id}. For feeds and sitemap. [default:
+    /// /p/{slug}]
     #[arg(long, value_name = "PATH")]
     pub product_path: Option<String>,
+    /// The path of a category page, with {slug} or {id}. For sitemap. [default: /c/{slug}]
+    #[arg(long, value_name = "PATH")]
+    pub category_path: Option<String>,
     /// The name of the shop. For feeds. [default: the host of --site]
     #[arg(long, value_name = "NAME")]
     pub publisher: Option<String>,
@@ -56,6 +60,8 @@ pub enum ExportFormat {
     GoogleReviews,
     /// A feed of products for Google.
     GoogleProducts,
+    /// Sitemaps for search engines.
+    Sitemap,
 }
 
 impl ExportFormat {
@@ -66,6 +72,7 @@ impl ExportFormat {
             Self::Csv => "csv",
             Self::GoogleReviews => "google-reviews",
             Self::GoogleProducts => "google-products",
+            Self::Sitemap => "sitemap",
         }
     }
 }

@@ -9,12 +9,12 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use crate::output::Output;
 
 /// Writes a document.
-pub(super) struct Xml {
+pub(crate) struct Xml {
     writer: Writer<Output>,
 }
 
 impl Xml {
-    pub(super) fn begin(output: Output) -> io::Result<Self> {
+    pub(crate) fn begin(output: Output) -> io::Result<Self> {
         let mut writer = Writer::new(output);
         writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
         let mut xml = Self { writer };
@@ -23,23 +23,23 @@ impl Xml {
     }
 
     /// Opens an element.
-    pub(super) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
+    pub(crate) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
         let element = BytesStart::new(name).with_attributes(attributes.iter().copied());
         self.writer.write_event(Event::Start(element))
     }
 
     /// Closes an element.
-    pub(super) fn close(&mut self, name: &str) -> io::Result<()> {
+    pub(crate) fn close(&mut self, name: &str) -> io::Result<()> {
         self.writer.write_event(Event::End(BytesEnd::new(name)))
     }
 
     /// Writes an element with a text.
-    pub(super) fn leaf(&mut self, name: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn leaf(&mut self, name: &str, text: &str) -> io::Result<()> {
         self.leaf_with(name, &[], text)
     }
 
     /// Writes an element with attributes and a text.
-    pub(super) fn leaf_with(
+    pub(crate) fn leaf_with(
         &mut self,
         name: &str,
         attributes: &[(&str, &str)],
@@ -53,22 +53,29 @@ impl Xml {
     }
 
     /// Begins a new line.
-    pub(super) fn line(&mut self) -> io::Result<()> {
+    pub(crate) fn line(&mut self) -> io::Result<()> {
         self.writer
             .write_event(Event::Text(BytesText::from_escaped("\n")))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    /// Closes the outermost element; returns the size of the document in bytes.
+    pub(crate) fn end(&mut self, name: &str) -> io::Result<u64> {
+        self.close(name)?;
+        self.line()?;
+        Ok(self.bytes())
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
         self.writer.get_ref().bytes()
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         self.writer.into_inner().finish()
     }
 }
 
 /// The text without characters that XML 1.0 forbids.
-pub(super) fn allowed(text: &str) -> Cow<'_, str> {
+pub(crate) fn allowed(text: &str) -> Cow<'_, str> {
     let is_forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     if text.contains(is_forbidden) {
         Cow::Owned(text.replace(is_forbidden, ""))
