@@ -66,4 +66,4 @@ pub use drafts::{ProductBuilder, ReviewBuilder, product, review, some_of};
 pub use eventually::eventually;
 pub use pretty::pretty;
 pub use replica_set::Members;
-pub use request::Answer;
+pub use request::{Answer, Request};

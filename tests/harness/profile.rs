@@ -88,11 +88,16 @@ impl App {
                 name,
             )
         };
-        indexes
+        let is_partial = |index: &IndexModel| {
+            let options = index.options.as_ref();
+            options.is_some_and(|options| options.partial_filter_expression.is_some())
+        };
+        // A partial index may have the fields of a whole one, which is meant then.
+        let (partial, whole): (Vec<_>, Vec<_>) = indexes
             .expect("indexes are documents")
             .into_iter()
-            .map(named)
-            .collect()
+            .partition(is_partial);
+        partial.into_iter().chain(whole).map(named).collect()
     }
 
     /// Matches commands that have a plan, without those that read the profiler's own collection,

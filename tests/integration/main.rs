@@ -6,6 +6,7 @@
 )]
 
 mod activity;
+mod admin_lists;
 mod architecture;
 mod backup;
 mod bad_input;

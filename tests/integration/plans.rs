@@ -156,6 +156,7 @@ const SORTS: &[(&str, &str, &str)] = &[
     ("RATING", "rating", "category_rating"),
     ("POPULARITY", "popularity", "category_popularity"),
     ("NEWEST", "newest", "category_newest"),
+    ("UPDATED", "updated", "category_updated"),
     ("NAME", "name", "category_name"),
     ("BEST_SELLING", "sold", "category_sold"),
     ("TRENDING", "trend", "category_trend"),

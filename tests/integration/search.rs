@@ -347,7 +347,7 @@ fn hits_by_relevance_are_walked_both_ways_in_pages_of_any_size() {
 fn hits_in_another_sort_order_are_walked_both_ways() {
     test(async |app| {
         many(app).await;
-        for sort in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
+        for sort in ["PRICE", "RATING", "POPULARITY", "NEWEST", "UPDATED", "NAME"] {
             let arguments = format!(r#"search: "desk lamp", sort: [{{ key: {sort} }}]"#);
             let forwards = walk(app, &arguments, 9, false).await;
             assert_eq!(forwards.len(), 64, "{sort}");

@@ -255,7 +255,7 @@ async fn shop(app: &App, size: usize) {
 
 /// The answers to shoppers and admins: pages, lists in all sort orders, filters, facets, searches.
 async fn answers(app: &App) -> Vec<Value> {
-    let lists = ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME", "BEST_SELLING", "TRENDING"].map(|key| {
+    let lists = ["PRICE", "RATING", "POPULARITY", "NEWEST", "UPDATED", "NAME", "BEST_SELLING", "TRENDING"].map(|key| {
         format!("{{ products(sort: [{{ key: {key} }}], first: 100) {{ nodes {{ slug }} totalCount {{ value relation }} }} }}")
     });
     let others = [

@@ -8,8 +8,8 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
 use vitrine_model::derived::{boolean_token, brand_token, country_token, text_token};
 use vitrine_model::filter::{
-    Bounds, Condition, DateTest, End, MAX_DEPTH, MAX_LEAVES, MAX_VALUES, NumberTest, ProductFilter,
-    Range, SpecFilter, SpecTest, equality_band,
+    AdminFilter, Bounds, Condition, DateTest, End, MAX_DEPTH, MAX_LEAVES, MAX_VALUES, NumberTest,
+    ProductFilter, Range, SpecFilter, SpecTest, equality_band,
 };
 use vitrine_model::money::Currency;
 use vitrine_model::product::ProductStatus;
@@ -183,6 +183,7 @@ impl Resolver<'_> {
         }
         let mut all = Vec::new();
         self.fields(filter, path, top, &mut all)?;
+        self.admin_fields(&filter.admin, path, &mut all)?;
         for (at, spec) in filter.specs.iter().flatten().enumerate() {
             let path = format!("{path}.specs[{at}]");
             self.leaf(&path)?;
@@ -246,6 +247,45 @@ impl Resolver<'_> {
             all.push(Condition::Status(distinct(states)));
         }
         Ok(())
+    }
+
+    fn admin_fields(
+        &mut self,
+        filter: &AdminFilter,
+        path: &str,
+        all: &mut Vec<Condition>,
+    ) -> Resolved<()> {
+        if let Some(kinds) = &filter.kind {
+            self.admin_list(path, "kind", kinds.len())?;
+            all.push(Condition::Kind(kinds.clone()));
+        }
+        if let Some(suppliers) = &filter.supplier {
+            self.admin_list(path, "supplier", suppliers.len())?;
+            all.push(Condition::Supplier(suppliers.clone()));
+        }
+        if let Some(has_price) = filter.has_price {
+            self.admin_list(path, "hasPrice", 1)?;
+            all.push(Condition::HasPrice(has_price));
+        }
+        if let Some(has_media) = filter.has_media {
+            self.admin_list(path, "hasMedia", 1)?;
+            all.push(Condition::HasMedia(has_media));
+        }
+        if let Some(since) = filter.updated_since {
+            self.admin_list(path, "updatedSince", 1)?;
+            all.push(Condition::UpdatedSince(since));
+        }
+        Ok(())
+    }
+
+    /// Counts a leaf that only admins may use.
+    fn admin_list(&mut self, path: &str, field: &str, values: usize) -> Resolved<()> {
+        let path = self.list(path, field, values)?;
+        if self.visibility == Visibility::Everything {
+            return Ok(());
+        }
+        let reason = format!("{path}: only the role admin may filter by {field}");
+        Err(DomainError::Forbidden(reason))
     }
 
     fn leaf(&mut self, path: &str) -> Resolved<()> {

@@ -183,8 +183,8 @@ impl Catalog {
     }
 
     /// A page of products. One command; two where priced products end and unpriced ones begin, or
-    /// where products that are not in memory are read by their ids; none when no product can match
-    /// or no row is shown.
+    /// where products that are not in memory are read by their ids; one more to decide how products are
+    /// found that only admins look for; none when no product can match or no row is shown.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid filter or page, [`DomainError::InvalidCursor`] for a
@@ -200,7 +200,7 @@ impl Catalog {
             .parse_search(query.search.as_deref(), query.visibility)
             .await?;
         let walk = self.prefers_sort_index(&query, &mut condition, &reference);
-        let walk = walk && search.is_none();
+        let walk = search.is_none() && (walk || self.sorts_too_many(&query, &condition).await?);
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
         let mut looked_through = None;
         if let Some(search) = &search
@@ -308,6 +308,21 @@ impl Catalog {
             .into_iter()
             .map(|supplier| (supplier.id, supplier))
             .collect())
+    }
+
+    /// Whether a list that is filtered by what only admins may filter by would sort too many products.
+    async fn sorts_too_many(
+        &self,
+        query: &ProductsQuery,
+        condition: &Condition,
+    ) -> Result<bool, DomainError> {
+        let is_sorted = query.fields.is_some() && query.sort_spec.is_none();
+        if !is_sorted || condition.is_nothing() || query.visibility != Visibility::Everything {
+            return Ok(false);
+        }
+        let (condition, sort, max) = (condition.clone(), query.sort, self.max_products_read());
+        self.read(|store| async move { store.sorts_more_than(&condition, sort, max).await })
+            .await
     }
 
     /// The sort by a spec key; refused when too many products would have to be sorted. An unknown

@@ -10,7 +10,7 @@ use strum::VariantArray;
 
 use crate::clock::Timestamp;
 use crate::facet::FacetKey;
-use crate::id::CategoryId;
+use crate::id::{CategoryId, SupplierId};
 use crate::product::ProductStatus;
 use crate::rating::Stars;
 use crate::review::Traits;
@@ -46,6 +46,23 @@ pub struct ProductFilter {
     pub country: Option<Vec<String>>,
     /// All of these must match.
     pub specs: Option<Vec<SpecFilter>>,
+    /// What admins look for.
+    pub admin: AdminFilter,
+}
+
+/// The parts of a [`ProductFilter`] that only admins may use. All that are present must match.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AdminFilter {
+    /// Of one of these kinds.
+    pub kind: Option<Vec<String>>,
+    /// From one of these suppliers.
+    pub supplier: Option<Vec<SupplierId>>,
+    /// Whether it has a price in the shop's currency.
+    pub has_price: Option<bool>,
+    /// Whether it has images or videos.
+    pub has_media: Option<bool>,
+    /// Changed by an admin or an import at this time or later.
+    pub updated_since: Option<Timestamp>,
 }
 
 /// A lower and an upper bound, both included.
@@ -326,6 +343,16 @@ pub enum Condition {
     Price(Bounds<i64>),
     /// The average rating in half stars is at least this.
     HalfStars(f64),
+    /// Of one of these kinds.
+    Kind(Vec<String>),
+    /// From one of these suppliers.
+    Supplier(Vec<SupplierId>),
+    /// Has a price in the shop's currency, or has none.
+    HasPrice(bool),
+    /// Has images or videos, or has none.
+    HasMedia(bool),
+    /// Changed by an admin or an import at this time or later.
+    UpdatedSince(Timestamp),
     /// Some spec of this key has a canonical number in this range.
     SpecRange {
         /// The main key, not an alias.
@@ -361,6 +388,8 @@ impl Condition {
             Self::Token(tokens) => tokens.is_empty(),
             Self::Words(words) => words.each.iter().any(Vec::is_empty),
             Self::Status(states) => states.is_empty(),
+            Self::Kind(kinds) => kinds.is_empty(),
+            Self::Supplier(ids) => ids.is_empty(),
             _ => false,
         }
     }
@@ -426,6 +455,8 @@ pub enum ProductSortKey {
     Popularity,
     /// When it was added.
     Newest,
+    /// When an admin or an import last changed it.
+    Updated,
     /// The name, without regard to case and accents.
     Name,
     /// Units sold in the last 30 days.

@@ -237,6 +237,21 @@ impl Store {
         }
     }
 
+    /// Returns whether a list whose filter only admins may use would read and sort more than this many products: then
+    /// it is cheaper to walk the index of its sort. At most one command, from an index.
+    pub async fn sorts_more_than(
+        &self,
+        condition: &Condition,
+        sort: ProductSort,
+        max: u32,
+    ) -> Result<bool, StorageError> {
+        let Some(part) = products_query::sorted_part(condition, sort) else {
+            return Ok(false);
+        };
+        let max = u64::from(max);
+        Ok(self.count_products(&part, max + 1).await? > max)
+    }
+
     /// Counts the products that match a condition, up to `max`.
     pub async fn count_products(
         &self,

@@ -11,7 +11,7 @@ use vitrine_model::filter::{
 };
 
 use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
-use crate::raw::stored_id;
+use crate::raw::{date, stored_id};
 
 /// The maximum number of index ranges that the server merges in sort order; with more it sorts in
 /// memory (its own limit for exploding scans for a sort).
@@ -55,8 +55,7 @@ pub(crate) fn position(sort: ProductSort) -> Document {
 /// searches, which have no such index.
 pub(crate) fn count_index(condition: &Condition) -> &'static str {
     let shape = Shape::of(condition);
-    let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
-    if shape.exists && !bounded {
+    if shape.exists && !shape.is_bounded_by_values() && shape.admin_index().is_none() {
         return if shape.categories.is_some() {
             "category_spec_number"
         } else {
@@ -90,8 +89,8 @@ struct Sorting {
 }
 
 /// Returns the sorting of a sort key. Whether its column is coarse, that is whether many products
-/// share a value, decides how a page is found. Ranks are coarse; so are creation times, because
-/// imports add thousands of products at one instant.
+/// share a value, decides how a page is found. Ranks are coarse; so are times of creation and change,
+/// because imports write thousands of products at one instant.
 const fn sorting(key: ProductSortKey) -> Sorting {
     use ColumnKind::{Instant, Integer, Text};
     let (column, category_index, plain_index) = match key {
@@ -114,6 +113,11 @@ const fn sorting(key: ProductSortKey) -> Sorting {
             Column::new("created_at", Instant).coarse(),
             "category_newest",
             "newest",
+        ),
+        ProductSortKey::Updated => (
+            Column::new("updated_at", Instant).coarse(),
+            "category_updated",
+            "updated",
         ),
         ProductSortKey::Name => (Column::new("name_key", Text), "category_name", "name"),
         ProductSortKey::BestSelling => (
@@ -144,6 +148,30 @@ struct Shape {
     name: bool,
     range: bool,
     exists: bool,
+    admin: Option<AdminPart>,
+}
+
+/// What an index of its own has for admins; the later ones match fewer products as a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AdminPart {
+    Since,
+    Kinds(usize),
+    Suppliers(usize),
+    WithoutPrice,
+    WithoutMedia,
+}
+
+impl AdminPart {
+    const fn of(condition: &Condition) -> Option<Self> {
+        Some(match condition {
+            Condition::UpdatedSince(_) => Self::Since,
+            Condition::Kind(kinds) => Self::Kinds(kinds.len()),
+            Condition::Supplier(ids) => Self::Suppliers(ids.len()),
+            Condition::HasPrice(false) => Self::WithoutPrice,
+            Condition::HasMedia(false) => Self::WithoutMedia,
+            _ => return None,
+        })
+    }
 }
 
 impl Shape {
@@ -170,7 +198,7 @@ impl Shape {
                 let first = words.each.first().map_or(1, Vec::len);
                 self.words = Some(first.max(self.words.unwrap_or(1)));
             }
-            _ => {}
+            part => self.admin = self.admin.max(AdminPart::of(part)),
         }
     }
 
@@ -180,6 +208,32 @@ impl Shape {
             * self.categories.unwrap_or(1)
             * self.tokens.unwrap_or(1)
             * self.words.unwrap_or(1)
+            * self.admin_values()
+    }
+
+    /// Returns the number of kinds or suppliers.
+    const fn admin_values(self) -> usize {
+        match self.admin {
+            Some(AdminPart::Kinds(values) | AdminPart::Suppliers(values)) => values,
+            _ => 1,
+        }
+    }
+
+    /// Returns the index for filters that only admins use, of which each has the order of changes.
+    fn admin_index(self) -> Option<&'static str> {
+        let by_category = self.categories.is_some() && self.merges();
+        match self.admin? {
+            AdminPart::WithoutMedia => Some("without_media"),
+            AdminPart::WithoutPrice => Some("without_price"),
+            AdminPart::Suppliers(_) => Some("supplier_updated"),
+            AdminPart::Kinds(_) => (!by_category).then_some("kind_updated"),
+            AdminPart::Since => Some(walked_index(self, ProductSortKey::Updated)),
+        }
+    }
+
+    /// Returns whether a word, a value or a range limits the scan.
+    const fn is_bounded_by_values(self) -> bool {
+        self.words.is_some() || self.tokens.is_some() || self.range
     }
 
     /// Returns whether the server can merge these ranges and keep the order.
@@ -199,7 +253,8 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 /// 3. A token limits the scan to the products that have it; for price and popularity the index also
 ///    has the order.
 /// 4. A numeric range limits the scan, and the matching products are sorted.
-/// 5. Otherwise the index of the sort key is walked and filtered; `or`, `not`, `exists`, price and
+/// 5. So do filters of admins, whose indexes have the order of changes.
+/// 6. Otherwise the index of the sort key is walked and filtered; `or`, `not`, `exists`, price and
 ///    rating are checked on the way.
 fn index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.name {
@@ -215,22 +270,56 @@ fn index(shape: Shape, key: ProductSortKey) -> &'static str {
         (true, _, false) => "tokens_popularity",
         (false, true, true) => "category_spec_number",
         (false, true, false) => "spec_number",
-        (false, false, true) => sorting(key).category_index,
-        (false, false, false) => sorting(key).plain_index,
+        (false, false, _) => match shape.admin_index() {
+            Some(index) => index,
+            None => walked_index(shape, key),
+        },
     }
 }
 
 /// Returns whether the result of [`index`] has to be sorted.
 fn sorts(shape: Shape, key: ProductSortKey) -> bool {
-    let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
+    let is_bounded = shape.is_bounded_by_values() || shape.admin_index().is_some();
     let has_order = match index(shape, key) {
         "category_tokens_price" => key == ProductSortKey::Price,
         "category_tokens_popularity" | "tokens_popularity" | "keywords_popularity" => {
             matches!(key, ProductSortKey::Popularity | ProductSortKey::Relevance)
         }
-        _ => false,
+        _ => !shape.is_bounded_by_values() && key == ProductSortKey::Updated,
     };
-    bounded && !shape.name && !has_order
+    is_bounded && !shape.name && !has_order
+}
+
+/// Returns the part of a condition that decides how many products a list reads and sorts, if that is a
+/// filter of admins: of others, panels tell how many products match. [`count_index`] covers it.
+pub(crate) fn sorted_part(condition: &Condition, sort: ProductSort) -> Option<Condition> {
+    let shape = Shape::of(condition);
+    if !sorts(shape, sort.key) || shape.is_bounded_by_values() {
+        return None;
+    }
+    let bounds: fn(&Condition) -> bool = match shape.admin_index()? {
+        "without_media" => |part| matches!(part, Condition::HasMedia(false)),
+        "without_price" => |part| matches!(part, Condition::HasPrice(false)),
+        "supplier_updated" => |part| matches!(part, Condition::Supplier(_)),
+        "kind_updated" => |part| matches!(part, Condition::Kind(_)),
+        "updated" => |part| matches!(part, Condition::UpdatedSince(_)),
+        _ => |part| matches!(part, Condition::UpdatedSince(_) | Condition::Category(_)),
+    };
+    let mut parts = Vec::new();
+    mandatory(condition, &mut |part| {
+        if matches!(part, Condition::Status(_)) || bounds(part) {
+            parts.push(part.clone());
+        }
+    });
+    Some(Condition::All(parts))
+}
+
+/// Calls a function with each part that all matching products satisfy.
+fn mandatory(condition: &Condition, each: &mut impl FnMut(&Condition)) {
+    match condition {
+        Condition::All(parts) => parts.iter().for_each(|part| mandatory(part, each)),
+        part => each(part),
+    }
 }
 
 /// Returns the index that has the order, for walking it.
@@ -457,6 +546,16 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
         Condition::Name(key) => doc! { "name_key": key },
         Condition::Price(bounds) => price(*bounds),
         Condition::HalfStars(least) => doc! { "rank.stars": { "$gte": least } },
+        Condition::Kind(kinds) => one_of("kind", kinds.iter().map(Bson::from)),
+        Condition::Supplier(ids) => {
+            one_of("supplier._id", ids.iter().map(|id| stored_id(id.to_i64())))
+        }
+        // The filters of the partial indexes are written like this.
+        Condition::HasPrice(false) => doc! { "list_price": Bson::Null },
+        Condition::HasPrice(true) => price(Bounds::default()),
+        Condition::HasMedia(false) => doc! { "media": [] },
+        Condition::HasMedia(true) => doc! { "media.0": { "$exists": true } },
+        Condition::UpdatedSince(at) => doc! { "updated_at": { "$gte": date(*at) } },
         Condition::SpecRange {
             key,
             qualifier,
@@ -563,8 +662,10 @@ fn comparison(range: Range) -> Document {
 
 #[cfg(test)]
 mod tests {
+    use vitrine_model::clock::Timestamp;
     use vitrine_model::filter::End;
-    use vitrine_model::id::CategoryId;
+    use vitrine_model::id::{CategoryId, SupplierId};
+    use vitrine_model::product::ProductStatus;
 
     use super::*;
 
@@ -613,6 +714,54 @@ mod tests {
         let many = Condition::Category((0..=200).map(CategoryId::from_i64).collect());
         assert_eq!(price(&many), "price");
         assert_eq!(price(&all(&[many, token("a=b")])), "tokens_popularity");
+    }
+
+    #[test]
+    fn filters_of_admins_have_indexes_in_the_order_of_changes() {
+        let all = |parts: &[Condition]| Condition::All(parts.to_vec());
+        let kind = Condition::Kind(vec!["book".to_owned()]);
+        let supplier = Condition::Supplier(vec![SupplierId::from_i64(3)]);
+        let since = Condition::UpdatedSince(Timestamp::from_millis(0));
+        let (no_price, no_media) = (Condition::HasPrice(false), Condition::HasMedia(false));
+        let cases = [
+            (kind.clone(), "kind_updated"),
+            (all(&[kind.clone(), leaf()]), "category_updated"),
+            (all(&[supplier.clone(), kind, leaf()]), "supplier_updated"),
+            (all(&[supplier, no_price.clone()]), "without_price"),
+            (all(&[no_price, no_media]), "without_media"),
+            (since.clone(), "updated"),
+            (all(&[since.clone(), leaf()]), "category_updated"),
+            (all(&[since, token("a=b")]), "tokens_popularity"),
+            (all(&[Condition::HasPrice(true)]), "updated"),
+            (all(&[Condition::HasMedia(true)]), "updated"),
+        ];
+        for (condition, expected) in cases {
+            let shape = Shape::of(&condition);
+            assert_eq!(index(shape, ProductSortKey::Updated), expected);
+            let is_bounded = expected == "tokens_popularity";
+            assert_eq!(
+                sorts(shape, ProductSortKey::Updated),
+                is_bounded,
+                "{condition:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_the_part_that_bounds_a_sorted_list_is_counted() {
+        let status = Condition::Status(vec![ProductStatus::Active]);
+        let kind = Condition::Kind(vec!["book".to_owned()]);
+        let all = |parts: &[Condition]| Condition::All(parts.to_vec());
+        let list = all(&[
+            status.clone(),
+            all(&[kind.clone(), Condition::HasPrice(true)]),
+        ]);
+        let by = |key| {
+            let direction = Direction::Ascending;
+            sorted_part(&list, ProductSort { key, direction })
+        };
+        assert_eq!(by(ProductSortKey::Name), Some(all(&[status, kind])));
+        assert_eq!(by(ProductSortKey::Updated), None);
     }
 
     #[test]

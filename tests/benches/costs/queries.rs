@@ -365,6 +365,7 @@ impl Author<'_> {
             "RATING",
             "POPULARITY",
             "NEWEST",
+            "UPDATED",
             "NAME",
             "BEST_SELLING",
             "TRENDING",

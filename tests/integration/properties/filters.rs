@@ -419,7 +419,14 @@ pub(super) async fn stock(app: &App) -> Vec<Toy> {
 fn filters_find_what_an_independent_evaluation_finds() {
     test(async |app| {
         let toys = stock(app).await;
-        let sorts = select(vec!["NAME", "PRICE", "RATING", "POPULARITY", "NEWEST"]);
+        let sorts = select(vec![
+            "NAME",
+            "PRICE",
+            "RATING",
+            "POPULARITY",
+            "NEWEST",
+            "UPDATED",
+        ]);
         let cases = (filter(), sorts);
         check(250, &cases, app, async |app, (filter, sort)| {
             let expected = toys.iter().enumerate().filter(|(_, toy)| filter.holds(toy));

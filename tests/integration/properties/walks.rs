@@ -188,7 +188,7 @@ fn fresh() -> usize {
 #[test]
 fn walks_of_products_see_every_row_once_in_every_sort_order() {
     test(async |app| {
-        for key in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
+        for key in ["PRICE", "RATING", "POPULARITY", "NEWEST", "UPDATED", "NAME"] {
             for direction in ["ASCENDING", "DESCENDING"] {
                 let order = format!("{{ key: {key}, direction: {direction} }}");
                 check(2, &places(), app, async |app, case| {

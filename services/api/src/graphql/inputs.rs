@@ -10,12 +10,13 @@ pub(crate) mod reviewing;
 pub(crate) mod spec;
 pub(crate) mod user_errors;
 
-use async_graphql::{Enum, InputObject, OneofObject};
+use async_graphql::{Enum, ID, InputObject, OneofObject};
 use vitrine_api_derive::Direct;
 use vitrine_model::filter::{
-    Bounds, DateTest, Direction, NumberTest, ProductFilter, ProductSort, ProductSortKey,
-    ReviewFilter, ReviewSort, SpecFilter, SpecTest,
+    AdminFilter, Bounds, DateTest, Direction, NumberTest, ProductFilter, ProductSort,
+    ProductSortKey, ReviewFilter, ReviewSort, SpecFilter, SpecTest,
 };
+use vitrine_model::id::{GlobalId, SupplierId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{Traits, language_code};
@@ -63,6 +64,19 @@ pub(crate) struct ProductFilterInput {
     country: Option<Vec<String>>,
     /// All of these conditions on specs must match. Each can be met by a different spec.
     specs: Option<Vec<SpecFilterInput>>,
+    /// The product is of one of these kinds, such as `electronics`. Only admins may filter by it.
+    kind: Option<Vec<String>>,
+    /// The product is from one of these suppliers; global ids. An unknown supplier matches nothing.
+    /// Only admins may filter by it.
+    supplier: Option<Vec<ID>>,
+    /// Whether the product has a price in the shop's currency, by which it is filtered and sorted.
+    /// Only admins may filter by it.
+    has_price: Option<bool>,
+    /// Whether the product has images or videos. Only admins may filter by it.
+    has_media: Option<bool>,
+    /// An admin or an import changed the product at this time or later; `updatedAt` says when. Only
+    /// admins may filter by it.
+    updated_since: Option<DateTime>,
 }
 
 /// A price range. Give at least one bound.
@@ -162,6 +176,9 @@ pub(crate) enum SortKey {
     Popularity,
     /// When the product was added. Descending by default.
     Newest,
+    /// When an admin or an import last changed the product: `updatedAt`. A change moves the product
+    /// to the newest end. Descending by default.
+    Updated,
     /// The name, ignoring case and accents. Ascending by default.
     Name,
     /// The number of units sold in the last 30 days, as in the product's counters. Products without
@@ -262,8 +279,29 @@ impl ProductFilterInput {
             min_rating: self.rating.map(|rating| rating.gte),
             country: self.country,
             specs: self.specs.map(specs).transpose()?,
+            admin: AdminFilter {
+                kind: self.kind,
+                supplier: self.supplier.map(suppliers).transpose()?,
+                has_price: self.has_price,
+                has_media: self.has_media,
+                updated_since: self.updated_since.map(|at| at.0),
+            },
         })
     }
+}
+
+fn suppliers(ids: Vec<ID>) -> Result<Vec<SupplierId>, Failure> {
+    let supplier = |(at, id): (usize, ID)| {
+        let field = format!("filter.supplier[{at}]");
+        match GlobalId::decode(&id) {
+            Ok(GlobalId::Supplier(id)) => Ok(id),
+            Ok(_) => Err(Failure::bad_input(format!(
+                "{field}: is not the id of a supplier"
+            ))),
+            Err(error) => Err(Failure::bad_input(format!("{field}: {error}"))),
+        }
+    };
+    ids.into_iter().enumerate().map(supplier).collect()
 }
 
 fn filters(parts: Vec<ProductFilterInput>) -> Result<Vec<ProductFilter>, Failure> {
@@ -419,6 +457,7 @@ const fn default_sort(key: ProductSortKey) -> ProductSort {
         ProductSortKey::Rating
         | ProductSortKey::Popularity
         | ProductSortKey::Newest
+        | ProductSortKey::Updated
         | ProductSortKey::BestSelling
         | ProductSortKey::Trending
         | ProductSortKey::Relevance => Direction::Descending,

@@ -10,7 +10,8 @@ import { Panel, choices } from "../store/panel.js";
 import { Bulk, matching } from "./bulk.js";
 import { fetchAll, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
-import { dictionary } from "./lists.js";
+import { dictionary, suppliers } from "./lists.js";
+import { Facts, OWN, OWN_SORTS, factsOf, labelOf, ownSortOf } from "./product-filters.js";
 import { Failure, Loading } from "./parts.js";
 import { Suggested } from "./pickers.js";
 import { useTypes, valuesOf } from "./schema.js";
@@ -26,6 +27,7 @@ const SORTS = [
   ["rating", "Rating"],
   ["best-selling", "Best selling"],
   ["trending", "Trending"],
+  ...OWN_SORTS,
 ];
 /** A filter for products that have, or lack, a spec: `x.weight=no`. */
 const HAS = "x.";
@@ -34,12 +36,12 @@ const HAS = "x.";
  * @param {URLSearchParams} query */
 function variablesOf(query) {
   const filter = filterOf(null, query) ?? {};
-  if (query.has("status")) filter.status = query.getAll("status");
+  Object.assign(filter, factsOf(query));
   const has = [...query].filter(([name]) => name.startsWith(HAS)).map(([name, value]) => ({ key: name.slice(HAS.length), exists: value === "yes" }));
   if (has.length) filter.specs = [...(filter.specs ?? []), ...has];
   const sort = query.get("sort") ?? "";
   const bySpec = sort.startsWith("spec.") && [{ spec: sort.replace(/^spec\.|-desc$/g, ""), direction: sort.endsWith("-desc") ? "DESCENDING" : "ASCENDING" }];
-  return { filter: Object.keys(filter).length ? filter : null, search: searchOf(query), sort: bySpec || sortOf(query), units: unitsOf(query) };
+  return { filter: Object.keys(filter).length ? filter : null, search: searchOf(query), sort: bySpec || ownSortOf(sort) || sortOf(query), units: unitsOf(query) };
 }
 
 export function Products() {
@@ -66,7 +68,7 @@ export function Products() {
     h(
       "div",
       { class: "columns", "aria-busy": String(listed.loading) },
-      h("details", { class: "panel filters-box", open: matchMedia("(min-width: 48rem)").matches }, h("summary", null, "Filters"), types && [h(Statuses, { key: "status", list, types }), h(HasSpec, { key: "spec", list })], h(Failure, { error: facets.error, reload: facets.reload }), h(Panel, { facets: found, list, place: "side" })),
+      h("details", { class: "panel filters-box", open: matchMedia("(min-width: 48rem)").matches }, h("summary", null, "Filters"), types && [h(Statuses, { key: "status", list, types }), h(Facts, { key: "facts", list, types }), h(HasSpec, { key: "spec", list })], h(Failure, { error: facets.error, reload: facets.reload }), h(Panel, { facets: found, list, place: "side" })),
       h(
         "section",
         { class: "results", "aria-label": "Products" },
@@ -115,12 +117,14 @@ function Chips({ list, facets }) {
       next.delete(name);
       for (const one of others) next.append(name, one);
     });
+  const isOwn = (/** @type {string} */ name) => OWN.includes(name) || name.startsWith(HAS);
+  const known = suppliers.use();
   const own = [...query]
-    .filter(([name]) => name === "status" || name.startsWith(HAS))
-    .map(([name, value]) => ({ label: name === "status" ? nameOf(value) : `${value === "yes" ? "has" : "lacks"} ${name.slice(HAS.length)}`, without: without(name, value) }));
+    .filter(([name]) => isOwn(name))
+    .map(([name, value]) => ({ label: name.startsWith(HAS) ? `${value === "yes" ? "has" : "lacks"} ${name.slice(HAS.length)}` : labelOf(name, value, known), without: without(name, value) }));
   const all = [...own, ...choices(query, facets)];
   if (!all.length) return null;
-  const clear = edited(query, (next) => [...next.keys()].filter((name) => isFilter(name) || name === "status" || name.startsWith(HAS)).forEach((name) => next.delete(name)));
+  const clear = edited(query, (next) => [...next.keys()].filter((name) => isFilter(name) || isOwn(name)).forEach((name) => next.delete(name)));
   return h(
     "ul",
     { class: "chips", "aria-label": "Chosen filters" },

@@ -76,6 +76,45 @@ fn products_are_found_by_filters_and_views_are_kept_with_their_columns() {
 }
 
 #[test]
+fn what_a_product_is_and_lacks_narrows_the_list_down_and_stands_in_the_address() {
+    in_console("admin", &[], async |browser, _| {
+        let total = async |browser: &mut Browser, expected: &str| {
+            let shown = format!("document.querySelector('.total')?.textContent === '{expected}'");
+            browser.wait(&shown).await;
+        };
+        browser.open("/console/products").await;
+        total(browser, "35 products").await;
+        fill(browser, "#by-kind", "movie").await;
+        browser.press("Enter").await;
+        total(browser, "1 product").await;
+        browser.click_text(".chips .chip", "kind movie").await;
+        choose(browser, "#by-priced", "no").await;
+        total(browser, "1 product").await;
+        browser.wait("location.search === '?priced=no'").await;
+        choose(browser, "#by-priced", "").await;
+        choose(browser, "#by-pictured", "yes").await;
+        total(browser, "1 product").await;
+        choose(browser, "#by-pictured", "no").await;
+        browser
+            .wait("document.querySelector('#by-supplier option:nth-child(2)')")
+            .await;
+        let supplier = browser
+            .eval("document.querySelector('#by-supplier option:nth-child(2)').value")
+            .await;
+        choose(browser, "#by-supplier", supplier.as_str().unwrap()).await;
+        total(browser, "32 products").await;
+        choose(browser, "#sort", "updated-asc").await;
+        choose(browser, "#by-since", "2100-01-01").await;
+        total(browser, "0 products").await;
+        browser.back().await;
+        total(browser, "32 products").await;
+        browser
+            .wait("document.querySelector('#sort').value === 'updated-asc' && document.querySelectorAll('.chips .chip').length === 2")
+            .await;
+    });
+}
+
+#[test]
 fn fields_details_and_specs_are_edited_and_refusals_stand_at_their_fields() {
     in_console("admin", &[], async |browser, address| {
         edit(browser, address, "karst-monitor-1").await;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_graphql::{Context, Enum, Object, SimpleObject};
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::facets;
-use vitrine_model::filter::{Bounds, DateTest, NumberTest, ProductFilter, SpecFilter, SpecTest};
+use vitrine_model::filter::{
+    AdminFilter, Bounds, DateTest, NumberTest, ProductFilter, SpecFilter, SpecTest,
+};
 
 use super::common::{Money, count};
 use crate::execution::{At as _, Failure, List, R};
@@ -317,6 +319,14 @@ impl FacetFilter {
             min_rating,
             country,
             specs,
+            admin:
+                AdminFilter {
+                    kind: None,
+                    supplier: None,
+                    has_price: None,
+                    has_media: None,
+                    updated_since: None,
+                },
         } = filter
         else {
             let message = format!("the filter of a facet value cannot be shown: {filter:?}");

@@ -21,6 +21,8 @@ enum Test {
     Token(Vec<TextId>),
     Price(Bounds<i64>),
     HalfStars(f64),
+    Kind(Vec<TextId>),
+    HasPrice(bool),
     Spec {
         key: TextId,
         qualifier: Option<TextId>,
@@ -29,8 +31,8 @@ enum Test {
 }
 
 impl RowFilter {
-    /// Returns the filter for a condition, for products in this state; `None` if rows cannot tell: they have neither
-    /// names nor words.
+    /// Returns the filter for a condition, for products in this state; `None` if rows cannot tell: they have no names,
+    /// words, suppliers, pictures or times.
     #[must_use]
     pub fn new(
         condition: &Condition,
@@ -70,7 +72,15 @@ impl Test {
                 let known = tokens.iter().filter_map(|token| words.find(token));
                 Self::Token(known.collect())
             }
-            Condition::Name(_) | Condition::Words(_) => return None,
+            Condition::Name(_)
+            | Condition::Words(_)
+            | Condition::Supplier(_)
+            | Condition::HasMedia(_)
+            | Condition::UpdatedSince(_) => return None,
+            Condition::Kind(kinds) => {
+                Self::Kind(kinds.iter().filter_map(|kind| words.find(kind)).collect())
+            }
+            Condition::HasPrice(has_price) => Self::HasPrice(*has_price),
             Condition::Price(bounds) => Self::Price(*bounds),
             Condition::HalfStars(least) => Self::HalfStars(*least),
             Condition::SpecRange {
@@ -114,6 +124,8 @@ impl Test {
                 price >= bounds.gte.unwrap_or(0) && bounds.lte.is_none_or(|max| price <= max)
             }),
             Self::HalfStars(least) => row.half_stars.is_some_and(|stars| stars >= *least),
+            Self::Kind(kinds) => kinds.contains(&row.kind),
+            Self::HasPrice(has_price) => row.list_price.is_some() == *has_price,
             Self::Spec {
                 key,
                 qualifier,

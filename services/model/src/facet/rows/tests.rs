@@ -3,8 +3,10 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::clock::Timestamp;
 use crate::facet::{FacetKey, FacetTally, RowTally, TallyFields};
 use crate::filter::{Bounds, Condition, End, Range};
+use crate::id::SupplierId;
 use crate::product::ProductStatus;
 use crate::unit::UnitTable;
 
@@ -238,7 +240,8 @@ fn rows_match_like_products() {
     let token = |text: &str| Condition::Token(vec![text.to_owned(), "color=none".to_owned()]);
     let price = |gte, lte| Condition::Price(Bounds { gte, lte });
     let red = token("color=red");
-    let cases: [(Condition, &[i64]); 17] = [
+    let kinds = |names: &[&str]| Condition::Kind(names.iter().map(ToString::to_string).collect());
+    let cases: [(Condition, &[i64]); 21] = [
         (Condition::All(Vec::new()), &[1, 2, 3]),
         (Condition::nothing(), &[]),
         (
@@ -257,6 +260,10 @@ fn rows_match_like_products() {
         (Condition::All(vec![red, exists("made", None)]), &[]),
         (price(None, None), &[1]),
         (price(Some(-1), Some(-1)), &[3]),
+        (Condition::HasPrice(true), &[1, 3]),
+        (Condition::HasPrice(false), &[2]),
+        (kinds(&["chair", "lamp"]), &[1, 2, 3]),
+        (kinds(&["chair"]), &[]),
         (Condition::HalfStars(2.0), &[1, 3]),
         (range("size", None, 3.0), &[2]),
         (range("size", Some("inner"), 0.0), &[1]),
@@ -270,8 +277,16 @@ fn rows_match_like_products() {
             "{condition:?}"
         );
     }
-    let unknown = Condition::Not(Box::new(Condition::Name("lamp".to_owned())));
-    assert_eq!(matching(&unknown), None, "rows have no names");
+    let unknown = [
+        Condition::Name("lamp".to_owned()),
+        Condition::Supplier(vec![SupplierId::from_i64(1)]),
+        Condition::HasMedia(false),
+        Condition::UpdatedSince(Timestamp::from_millis(0)),
+    ];
+    for condition in unknown {
+        let not = Condition::Not(Box::new(condition.clone()));
+        assert_eq!(matching(&not), None, "rows lack {condition:?}");
+    }
 }
 
 #[test]
