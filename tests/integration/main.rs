@@ -11,6 +11,7 @@ mod architecture;
 mod backup;
 mod bad_input;
 mod caps;
+mod choosers;
 mod clients;
 mod conformance;
 mod connections;

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
-use vitrine_model::category::CategoryTree;
+use vitrine_model::category::{Category, CategoryTree};
 use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::id::CategoryId;
 use vitrine_model::review::DimensionTable;
+use vitrine_model::search::{SearchQuery, WordIndex};
 use vitrine_model::spec::{Dictionary, KeyUsage, SpecKey};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::keyset::{Boundary, PageRequest};
@@ -25,6 +26,9 @@ use crate::{Catalog, DomainError};
 
 /// Requests that name something unknown cause at most one check per interval.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
+
+/// The maximum number of categories that a search finds.
+pub const MAX_FOUND_CATEGORIES: usize = 20;
 
 /// A snapshot of the reference data.
 #[cfg_attr(test, derive(Default))]
@@ -39,9 +43,49 @@ pub struct Reference {
     /// The review dimensions.
     pub dimensions: DimensionTable,
     version: i64,
+    category_words: WordIndex,
+    key_words: WordIndex,
 }
 
 impl Reference {
+    fn new(
+        categories: CategoryTree,
+        dictionary: Dictionary,
+        units: UnitTable,
+        dimensions: DimensionTable,
+        version: i64,
+    ) -> Self {
+        let category_names = categories.all().iter();
+        let key_names = dictionary.keys().iter().map(|key| {
+            let names = [&key.key, &key.label].into_iter().chain(&key.aliases);
+            names.map(String::as_str)
+        });
+        Self {
+            category_words: WordIndex::new(category_names.map(|category| [category.name.as_str()])),
+            key_words: WordIndex::new(key_names),
+            categories,
+            dictionary,
+            units,
+            dimensions,
+            version,
+        }
+    }
+
+    /// The categories of any level whose names have words that begin with the words of a search, sorted by name; at most
+    /// [`MAX_FOUND_CATEGORIES`].
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] for a search that is too long or has no words.
+    pub fn find_categories(&self, search: &str) -> Result<Vec<&Category>, DomainError> {
+        let found = self.category_words.find(&beginnings(search)?);
+        let all = self.categories.all();
+        Ok(found
+            .into_iter()
+            .take(MAX_FOUND_CATEGORIES)
+            .map(|at| &all[at])
+            .collect())
+    }
+
     /// The version of the snapshot; later ones are greater.
     pub(crate) const fn version(&self) -> i64 {
         self.version
@@ -53,7 +97,7 @@ impl Reference {
 pub struct ListedSpecKeys {
     /// The keys, sorted.
     pub rows: Vec<ListedRow<Arc<SpecKey>>>,
-    /// The number of keys in the dictionary.
+    /// The number of keys in the list.
     pub list: usize,
     follows: bool,
     precedes: bool,
@@ -86,13 +130,13 @@ impl Views {
         let keys = all.dictionary.keys().iter();
         let published = keys.filter(|key| key.usage == KeyUsage::Published);
         let published = published.cloned().collect();
-        let public = Reference {
-            dictionary: Dictionary::new(published),
-            categories: all.categories.clone(),
-            units: all.units.clone(),
-            dimensions: all.dimensions.clone(),
-            version: all.version,
-        };
+        let public = Reference::new(
+            all.categories.clone(),
+            Dictionary::new(published),
+            all.units.clone(),
+            all.dimensions.clone(),
+            all.version,
+        );
         Self {
             all: Arc::new(all),
             public: Arc::new(public),
@@ -192,28 +236,38 @@ impl Catalog {
         Ok(reference.dictionary.get(key).cloned().map(Arc::new))
     }
 
-    /// A page of the spec dictionary as the caller sees it, sorted by key, from memory.
+    /// A page of the spec dictionary as the caller sees it, sorted by key, from memory. With a search, only keys whose
+    /// names, labels or aliases have words that begin with its words.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for an invalid page, [`DomainError::InvalidCursor`] for a cursor of
+    /// [`DomainError::Invalid`] for an invalid search or page, [`DomainError::InvalidCursor`] for a cursor of
     /// another list.
     pub fn spec_keys(
         &self,
+        search: Option<&str>,
         page: &PageArguments,
         visibility: Visibility,
     ) -> Result<ListedSpecKeys, DomainError> {
-        let fingerprint = ListFingerprint::of(&[b"spec_keys"]);
+        let beginnings = search.map(beginnings).transpose()?;
+        let fingerprint = search_fingerprint("spec_keys", beginnings.as_deref());
         let request = page.request(self, fingerprint)?;
         let reference = self.reference_seen_with(visibility);
-        let keys = reference.dictionary.keys();
-        let range = range(keys, &request);
+        let all = reference.dictionary.keys();
+        let keys: Vec<&SpecKey> = match &beginnings {
+            None => all.iter().collect(),
+            Some(beginnings) => {
+                let found = reference.key_words.find(beginnings);
+                found.into_iter().map(|at| &all[at]).collect()
+            }
+        };
+        let range = range(&keys, &request);
         let cursors = Arc::new(ListCursors {
             codec: self.cursors().clone(),
             list: fingerprint,
         });
-        let row = |key: &SpecKey| {
+        let row = |key: &&SpecKey| {
             let cursors = Arc::clone(&cursors);
-            ListedRow::new(Arc::new(key.clone()), position(key), cursors)
+            ListedRow::new(Arc::new((*key).clone()), position(key), cursors)
         };
         Ok(ListedSpecKeys {
             rows: keys[range.clone()].iter().map(row).collect(),
@@ -246,13 +300,32 @@ impl Catalog {
 async fn read(store: &Store) -> Result<Reference, StorageError> {
     // The version is read first, so that changes during the read cause another reload.
     let version = store.reference_version().await?;
-    Ok(Reference {
-        categories: CategoryTree::new(store.all_categories().await?),
-        dictionary: Dictionary::new(store.all_spec_keys().await?),
-        units: UnitTable::with_defined(store.all_units().await?),
-        dimensions: store.all_review_dimensions().await?,
+    Ok(Reference::new(
+        CategoryTree::new(store.all_categories().await?),
+        Dictionary::new(store.all_spec_keys().await?),
+        UnitTable::with_defined(store.all_units().await?),
+        store.all_review_dimensions().await?,
         version,
-    })
+    ))
+}
+
+/// The beginnings of words that a search asks for.
+///
+/// # Errors
+/// [`DomainError::Invalid`] for a search that is too long or has no words.
+pub(crate) fn beginnings(search: &str) -> Result<Vec<String>, DomainError> {
+    let query = SearchQuery::parse(search);
+    let query = query.map_err(|error| DomainError::invalid("search", error.to_string()))?;
+    Ok(query.words)
+}
+
+/// The fingerprint of a list that can be searched.
+pub(crate) fn search_fingerprint(list: &str, beginnings: Option<&[String]>) -> ListFingerprint {
+    let joined = beginnings.map(|beginnings| beginnings.join(" "));
+    match &joined {
+        None => ListFingerprint::of(&[list.as_bytes()]),
+        Some(joined) => ListFingerprint::of(&[list.as_bytes(), joined.as_bytes()]),
+    }
 }
 
 /// Logs which built-in units this shop overrides.
@@ -279,7 +352,7 @@ fn position(key: &SpecKey) -> Position {
 }
 
 /// The range of the sorted keys that a page contains.
-fn range(keys: &[SpecKey], request: &PageRequest) -> std::ops::Range<usize> {
+fn range(keys: &[&SpecKey], request: &PageRequest) -> std::ops::Range<usize> {
     let name = |position: &Position| match position.keys.first() {
         Some(KeyValue::Text(name)) => name.clone(),
         _ => String::new(),

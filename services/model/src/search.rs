@@ -24,9 +24,11 @@ use crate::text::{collapse, fold};
 
 mod completions;
 mod typing;
+mod word_index;
 
 pub use completions::completions;
 pub use typing::{deletions, within_one};
+pub use word_index::WordIndex;
 
 /// The maximum length of a word, in characters; longer ones are cut.
 pub const MAX_WORD_CHARACTERS: usize = 32;

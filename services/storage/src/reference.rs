@@ -12,7 +12,7 @@ use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use crate::documents::reference;
-use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, all_of};
 use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::retry_contended;
 use crate::write::WriteUnit;
@@ -35,24 +35,31 @@ impl Store {
         self.read_all("units", reference::read_unit).await
     }
 
-    /// Returns a page of all suppliers, by name. One command.
+    /// Returns a page of suppliers, by name: of those whose names have words with all these folded beginnings. One
+    /// command.
     pub async fn page_suppliers(
         &self,
+        beginnings: &[String],
         request: &PageRequest,
     ) -> Result<Page<Supplier>, StorageError> {
         let supplier = |doc: &RawDocument| reference::read_supplier(&Fields::of("suppliers", doc));
-        self.read_page(&supplier_list(), request, supplier).await
+        self.read_page(&supplier_list(beginnings), request, supplier)
+            .await
     }
 
-    /// Returns whether there are suppliers after (or before) this position.
-    pub async fn has_supplier(&self, from: Boundary) -> Result<bool, StorageError> {
-        self.has_row(&supplier_list(), &from).await
+    /// Returns whether such a list has suppliers after (or before) this position.
+    pub async fn has_supplier(
+        &self,
+        beginnings: &[String],
+        from: Boundary,
+    ) -> Result<bool, StorageError> {
+        self.has_row(&supplier_list(beginnings), &from).await
     }
 
-    /// Counts the suppliers.
-    pub async fn count_suppliers(&self) -> Result<u64, StorageError> {
+    /// Counts the suppliers of such a list. Uses the index `words`.
+    pub async fn count_suppliers(&self, beginnings: &[String]) -> Result<u64, StorageError> {
         let collection = self.documents("suppliers");
-        let count = collection.count_documents(Document::new());
+        let count = collection.count_documents(words_begin(beginnings));
         Ok(count.max_time(self.max_time).await?)
     }
 
@@ -147,16 +154,30 @@ async fn finish(unit: WriteUnit, stored: Result<(), StorageError>) -> Result<boo
     }
 }
 
+/// The filter for names of which some word begins with each of these. One element of the array must be in the whole
+/// range.
+fn words_begin(beginnings: &[String]) -> Document {
+    let begins = |beginning: &String| {
+        let end = format!("{beginning}\u{10ffff}");
+        doc! { "name_words": { "$elemMatch": { "$gte": beginning, "$lt": end } } }
+    };
+    all_of(beginnings.iter().map(begins).collect())
+}
+
 /// Names are unique ignoring case and accents, so one sort key is enough.
-fn supplier_list() -> ListQuery {
+fn supplier_list(beginnings: &[String]) -> ListQuery {
     let name = Column::new("name_key", ColumnKind::Text);
     ListQuery {
         window: Vec::new(),
         collection: "suppliers",
-        filter: Document::new(),
+        filter: words_begin(beginnings),
         columns: vec![name],
         descending: false,
-        index: "name",
+        index: if beginnings.is_empty() {
+            "name"
+        } else {
+            "words"
+        },
         merged: false,
         projection: None,
     }

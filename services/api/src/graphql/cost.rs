@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use serde_json::Map;
+use vitrine_domain::reference::MAX_FOUND_CATEGORIES;
 use vitrine_domain::{Catalog, facets};
 use vitrine_model::category::TreeShape;
 use vitrine_model::review::TOP_REVIEWS;
@@ -379,6 +380,10 @@ impl SchemaCosts {
                 values => (values.min(200), values_page(field)),
             },
             Length(name) => (field.items(name).min(MAX_PAGE), 1),
+            Roots if field.scalars("search") > 0 => {
+                let found = size(self.tree.categories.min(MAX_FOUND_CATEGORIES));
+                (found, found)
+            }
             Roots => (size(self.tree.roots), size(self.tree.roots)),
             Ancestors => (size(self.tree.levels), 1),
             // `page` is the number of different categories that have children here: together they

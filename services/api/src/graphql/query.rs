@@ -151,9 +151,22 @@ impl Query {
         category.map_err(Failure::from).nullable_at(ctx)
     }
 
-    /// The top-level categories, sorted by name. Use `children` to go down the tree.
-    async fn categories(&self, ctx: &Context<'_>) -> List<Category> {
-        Category::below(&ctx.session().catalog.reference(), None).into()
+    /// The top-level categories, sorted by name. Use `children` to go down the tree, or `search` to find categories of
+    /// any level.
+    async fn categories(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "The beginnings of words, without regard to case and accents: returns at most 20 categories of any level whose names have them."
+        )]
+        search: Option<String>,
+    ) -> R<List<Category>> {
+        let reference = ctx.session().catalog.reference();
+        let found = match search.as_deref() {
+            None => Ok(Category::below(&reference, None)),
+            Some(search) => Category::found(&reference, search),
+        };
+        found.map(List::from).map_err(Failure::from).at(ctx)
     }
 
     /// The supplier with this id; null if it does not exist.
@@ -165,10 +178,14 @@ impl Query {
         supplier(ctx, &id).await.nullable_at(ctx)
     }
 
-    /// A page of all suppliers, sorted by name.
+    /// A page of suppliers, sorted by name.
     async fn suppliers(
         &self,
         ctx: &Context<'_>,
+        #[graphql(
+            desc = "The beginnings of words, without regard to case and accents: only suppliers whose names have them."
+        )]
+        search: Option<String>,
         #[graphql(
             desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
@@ -189,7 +206,12 @@ impl Query {
             last,
             before,
         };
-        let found = ctx.session().catalog.suppliers(&page).boxed().await;
+        let found = ctx
+            .session()
+            .catalog
+            .suppliers(search.as_deref(), &page)
+            .boxed()
+            .await;
         found
             .map(|page| Some(SupplierConnection(page)))
             .map_err(Failure::from)
@@ -223,6 +245,10 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(
+            desc = "The beginnings of words, without regard to case and accents: only keys that have them in the key, its label or an alias."
+        )]
+        search: Option<String>,
+        #[graphql(
             desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
         first: Option<i32>,
@@ -243,7 +269,9 @@ impl Query {
             before,
         };
         let session = ctx.session();
-        let found = session.catalog.spec_keys(&page, session.visibility);
+        let found = session
+            .catalog
+            .spec_keys(search.as_deref(), &page, session.visibility);
         found
             .map(|page| Some(SpecKeyConnection(page)))
             .map_err(Failure::from)

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use mongodb::bson::{Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::id::{CategoryId, SupplierId};
+use vitrine_model::search::words;
 use vitrine_model::spec::{KeyUsage, SpecKey, ValueType};
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::fold;
@@ -45,6 +46,7 @@ pub(crate) fn supplier(supplier: &Supplier) -> Document {
         "schema_version": REFERENCE_VERSION,
         "name": &supplier.name,
         "name_key": fold(&supplier.name),
+        "name_words": words(&supplier.name),
         "v": supplier.version,
         "propagated_v": supplier.propagated_version,
     };

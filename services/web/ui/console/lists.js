@@ -46,6 +46,5 @@ const flat = (branches, above) =>
 
 /** @type {ReturnType<typeof shared<CategoryRow>>} */
 export const categories = shared(async () => flat((await fetchAll("CategoryTree", {})).categories, []));
-export const suppliers = shared((arrived) => fetchPages("SupplierNames", "suppliers", arrived));
 export const units = shared(async () => (await fetchAll("AllUnits", {})).units);
 export const dictionary = shared((arrived) => fetchPages("SpecKeyNames", "specKeys", arrived));

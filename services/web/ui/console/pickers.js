@@ -5,11 +5,13 @@ import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { money } from "../shared/format.js";
 import { announcement } from "../shared/navigation.js";
 import { fetchAll } from "./data.js";
-import { categories, suppliers, units } from "./lists.js";
+import { units } from "./lists.js";
 
 /** @typedef {import("./form.js").Control} Control */
 
 const PAUSE = 200;
+/** The longest search that the API takes. */
+const LONGEST = 200;
 
 /** A text with suggestions. Others can be written too: the API says whether they fit.
  * @param {Control & { options: { value: string, label?: string }[] }} props */
@@ -31,28 +33,117 @@ export function Suggested({ id, value, onChange, invalid, describedBy, required,
   ];
 }
 
+/** What a search finds, a moment after it was typed.
+ * @param {string} operation
+ * @param {string} field
+ * @param {string} text
+ * @returns {any[]} */
+export function useFound(operation, field, text) {
+  const [found, setFound] = useState(/** @type {any[]} */ ([]));
+  const wanted = text.trim();
+  useEffect(() => {
+    // Without a letter or digit there is nothing to search for.
+    if (!/[\p{L}\p{N}]/u.test(wanted) || wanted.length > LONGEST) {
+      setFound([]);
+      return undefined;
+    }
+    let current = true;
+    const arrived = (/** @type {any} */ data) => current && setFound(data[field].nodes ?? data[field]);
+    const timer = setTimeout(() => fetchAll(operation, { search: wanted }).then(arrived, () => {}), PAUSE);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [operation, wanted]);
+  return found;
+}
+
+/** @type {Map<string, string[]>} the paths of categories, by slug */
+const paths = new Map();
+
 /** @param {Control} props */
 export function CategoryField(props) {
-  const all = categories.use();
-  const chosen = all.find((one) => one.slug === props.value);
+  const found = useFound("FindCategories", "categories", props.value);
+  const [path, setPath] = useState(/** @type {string[] | null} */ (null));
+  for (const one of found) paths.set(one.slug, one.path);
+  useEffect(() => {
+    const slug = props.value.trim();
+    setPath(paths.get(slug) ?? null);
+    if (!slug || paths.has(slug)) return undefined;
+    let current = true;
+    const arrived = (/** @type {any} */ { category }) => {
+      if (category) paths.set(slug, category.path);
+      if (category && current) setPath(category.path);
+    };
+    const timer = setTimeout(() => fetchAll("CategoryPath", { slug }).then(arrived, () => {}), PAUSE);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [props.value, found]);
   return h(
     "span",
     { class: "picker" },
-    h(Suggested, { ...props, options: all.map((one) => ({ value: one.slug, label: one.path.join(" › ") })) }),
-    chosen && h("span", { class: "hint iso" }, chosen.path.join(" › ")),
+    h(Suggested, { ...props, options: found.map((one) => ({ value: one.slug, label: one.path.join(" › ") })) }),
+    path && h("span", { class: "hint iso" }, path.join(" › ")),
   );
 }
 
-/** @param {Control} props */
+/** A spec key, with those that a search finds.
+ * @param {Control} props */
+export function KeyField(props) {
+  const found = useFound("FindSpecKeys", "specKeys", props.value);
+  return h(Suggested, { ...props, options: found.map((one) => ({ value: one.key, label: one.label })) });
+}
+
+/** @type {Map<string, any>} suppliers, by id */
+const known = new Map();
+
+/** @param {any} supplier */
+const titleOf = (supplier) => (supplier.country ? `${supplier.name} (${supplier.country})` : supplier.name);
+
+/** What a supplier is called.
+ * @param {{ id: string }} props */
+export function SupplierName({ id }) {
+  const [supplier, setSupplier] = useState(known.get(id) ?? null);
+  useEffect(() => {
+    setSupplier(known.get(id) ?? null);
+    if (known.has(id)) return;
+    fetchAll("SupplierName", { id }).then(
+      (data) => {
+        if (data.supplier) known.set(id, data.supplier);
+        setSupplier(data.supplier);
+      },
+      () => {},
+    );
+  }, [id]);
+  return h("span", { class: "iso" }, supplier ? titleOf(supplier) : "a supplier");
+}
+
+/** Chooses a supplier by searching for it.
+ * @param {Control} props */
 export function SupplierField({ id, value, onChange, invalid, describedBy }) {
-  const all = suppliers.use();
-  const known = all.some((one) => one.id === value);
+  const [text, setText] = useState("");
+  const found = useFound("FindSuppliers", "suppliers", text);
+  const choose = (/** @type {string} */ next) => {
+    onChange(next);
+    setText("");
+  };
+  for (const one of found) known.set(one.id, one);
+  useEffect(() => {
+    if (found.length) announcement.value = `${found.length} suppliers found`;
+  }, [found]);
   return h(
-    "select",
-    { id, value, "aria-invalid": invalid ? "true" : undefined, "aria-describedby": describedBy, onChange: (/** @type {any} */ event) => onChange(event.currentTarget.value) },
-    h("option", { value: "" }, "None"),
-    value && !known && h("option", { value }, "The present one"),
-    all.map((one) => h("option", { key: one.id, value: one.id }, one.country ? `${one.name} (${one.country})` : one.name)),
+    "span",
+    { class: "picker" },
+    value ? h("span", null, h(SupplierName, { id: value }), " ", h("button", { type: "button", class: "link", onClick: () => choose("") }, "Remove", h("span", { class: "hidden" }, " the supplier"))) : h("span", { class: "hint" }, "None chosen"),
+    h("input", { id, value: text, type: "search", placeholder: "Search by name", autocomplete: "off", "aria-invalid": invalid ? "true" : undefined, "aria-describedby": describedBy, onInput: (/** @type {any} */ event) => setText(event.currentTarget.value) }),
+    found.length > 0 &&
+      h(
+        "ul",
+        { class: "found" },
+        found.map((one) => h("li", { key: one.id }, h("button", { type: "button", class: "link iso", onClick: () => choose(one.id) }, titleOf(one)))),
+      ),
   );
 }
 

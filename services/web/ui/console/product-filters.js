@@ -4,8 +4,7 @@ import { h } from "../vendor/preact/preact.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { edited } from "../store/address.js";
 import { nameOf } from "./form.js";
-import { suppliers } from "./lists.js";
-import { SupplierField, Suggested } from "./pickers.js";
+import { SupplierField, SupplierName, Suggested } from "./pickers.js";
 import { fieldsOf } from "./schema.js";
 
 /** @typedef {import("../store/panel.js").List} List */
@@ -40,14 +39,13 @@ export function ownSortOf(sort) {
 
 /** What a chip says.
  * @param {string} name
- * @param {string} value
- * @param {{ id: string, name: string }[]} known the suppliers that are known so far */
-export function labelOf(name, value, known) {
+ * @param {string} value */
+export function labelOf(name, value) {
   if (name === "priced") return value === "yes" ? "with a price" : "without a price";
   if (name === "pictured") return value === "yes" ? "with pictures" : "without pictures";
   if (name === "since") return `changed since ${value}`;
   if (name === "kind") return `kind ${value}`;
-  if (name === "supplier") return `from ${known.find((one) => one.id === value)?.name ?? "a supplier"}`;
+  if (name === "supplier") return ["from ", h(SupplierName, { key: value, id: value })];
   return nameOf(value);
 }
 
@@ -70,7 +68,6 @@ export function Facts({ list, types }) {
       [["", "Any"], ["yes", has], ["no", lacks]].map(([value, text]) => h("option", { key: value, value }, text)),
     ),
   ];
-  suppliers.use();
   return h(
     "fieldset",
     { class: "has-spec facts" },

@@ -10,10 +10,9 @@ import { Panel, choices } from "../store/panel.js";
 import { Bulk, matching } from "./bulk.js";
 import { fetchAll, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
-import { dictionary, suppliers } from "./lists.js";
 import { Facts, OWN, OWN_SORTS, factsOf, labelOf, ownSortOf } from "./product-filters.js";
 import { Failure, Loading } from "./parts.js";
-import { Suggested } from "./pickers.js";
+import { KeyField } from "./pickers.js";
 import { useTypes, valuesOf } from "./schema.js";
 import { Views, cellOf, columnKeys, columnLabel, columns } from "./views.js";
 
@@ -118,17 +117,16 @@ function Chips({ list, facets }) {
       for (const one of others) next.append(name, one);
     });
   const isOwn = (/** @type {string} */ name) => OWN.includes(name) || name.startsWith(HAS);
-  const known = suppliers.use();
   const own = [...query]
     .filter(([name]) => isOwn(name))
-    .map(([name, value]) => ({ label: name.startsWith(HAS) ? `${value === "yes" ? "has" : "lacks"} ${name.slice(HAS.length)}` : labelOf(name, value, known), without: without(name, value) }));
-  const all = [...own, ...choices(query, facets)];
+    .map(([name, value]) => ({ key: `${name}=${value}`, label: name.startsWith(HAS) ? `${value === "yes" ? "has" : "lacks"} ${name.slice(HAS.length)}` : labelOf(name, value), without: without(name, value) }));
+  const all = [...own, ...choices(query, facets).map((one) => ({ key: one.label, ...one }))];
   if (!all.length) return null;
   const clear = edited(query, (next) => [...next.keys()].filter((name) => isFilter(name) || isOwn(name)).forEach((name) => next.delete(name)));
   return h(
     "ul",
     { class: "chips", "aria-label": "Chosen filters" },
-    all.map((one) => h("li", { key: one.label }, h("button", { type: "button", class: "chip", onClick: () => go(one.without) }, h("span", { class: "iso" }, one.label), h("span", { "aria-hidden": "true" }, " ×"), h("span", { class: "hidden" }, ", remove")))),
+    all.map((one) => h("li", { key: one.key }, h("button", { type: "button", class: "chip", onClick: () => go(one.without) }, h("span", { class: "iso" }, one.label), h("span", { "aria-hidden": "true" }, " ×"), h("span", { class: "hidden" }, ", remove")))),
     all.length > 1 && h("li", { key: "all" }, h("button", { type: "button", class: "link", onClick: () => go(clear) }, "Clear all")),
   );
 }
@@ -157,7 +155,6 @@ function Statuses({ list, types }) {
 function HasSpec({ list }) {
   const { query, go } = list;
   const [key, setKey] = useState("");
-  const all = dictionary.use();
   const set = (/** @type {string} */ value) => {
     if (!key.trim()) return;
     go(edited(query, (next) => (value === "sort" ? next.set("sort", `spec.${key.trim()}`) : next.set(HAS + key.trim(), value))));
@@ -168,7 +165,7 @@ function HasSpec({ list }) {
     { class: "has-spec" },
     h("legend", { class: "facet-name" }, "A spec"),
     h("label", { class: "hidden", for: "has-key" }, "Key"),
-    h(Suggested, { id: "has-key", value: key, onChange: setKey, invalid: false, describedBy: "has-hint", required: false, options: all.map((one) => ({ value: one.key, label: one.label })) }),
+    h(KeyField, { id: "has-key", value: key, onChange: setKey, invalid: false, describedBy: "has-hint", required: false }),
     h("span", { id: "has-hint", class: "hint" }, "Any key of the dictionary."),
     h("p", { class: "buttons" }, [["yes", "Has it"], ["no", "Lacks it"], ["sort", "Sort by it"]].map(([value, label]) => h("button", { key: value, type: "button", class: "button quiet small", onClick: () => set(value) }, label))),
   );

@@ -6,11 +6,14 @@ import { count, plural } from "../shared/format.js";
 import { navigate } from "../shared/navigation.js";
 import { fetchPages, useAsked, useRepeated } from "./data.js";
 import { NewThing, ThingForm } from "./edit.js";
-import { suppliers } from "./lists.js";
 import { Failure, Loading, Opened, Table, Time, duration } from "./parts.js";
 import { useTypes } from "./schema.js";
 
 const EVERY = 1_000;
+/** How long typing pauses before it is searched for. */
+const PAUSE = 200;
+/** How many suppliers are shown; a name narrows them down. */
+const MOST = 500;
 
 /** @param {string} id */
 const supplierPath = (id) => `/console/suppliers/${encodeURIComponent(id)}`;
@@ -21,31 +24,36 @@ const behind = (propagation) => (propagation?.productsBehind ? `${plural(propaga
 export function Suppliers() {
   const { types } = useTypes();
   const [rows, setRows] = useState(/** @type {any[] | null} */ (null));
-  const [complete, setComplete] = useState(false);
   const [wanted, setWanted] = useState("");
   const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const text = wanted.trim();
+  const search = /[\p{L}\p{N}]/u.test(text) ? text : null;
   const load = () => {
+    let current = true;
+    const arrived = (/** @type {any[]} */ some) => current && setRows([...some]);
     setError(null);
-    fetchPages("Suppliers", "suppliers", (some) => setRows([...some])).then(() => setComplete(true), setError);
+    const timer = setTimeout(() => fetchPages("Suppliers", "suppliers", undefined, { search }, MOST).then(arrived, (failed) => current && setError(failed)), rows ? PAUSE : 0);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
   };
-  useEffect(load, []);
+  useEffect(load, [search]);
   if (!rows || !types) return h(Loading, { error, reload: load });
   const made = (/** @type {any} */ supplier) => {
-    suppliers.refresh();
     navigate(supplierPath(supplier.id));
   };
-  const shown = rows.filter((row) => row.name.toLowerCase().includes(wanted.toLowerCase()));
   return h(
     "div",
     { class: "page" },
-    h("div", { class: "heading" }, h("h1", null, "Suppliers"), h("p", { class: "total" }, complete ? plural(rows.length, "supplier") : `${count(rows.length)} suppliers so far …`)),
+    h("div", { class: "heading" }, h("h1", null, "Suppliers"), h("p", { class: "total" }, rows.length < MOST ? plural(rows.length, "supplier") : `The first ${count(MOST)} suppliers`)),
     h(Failure, { error, reload: load }),
     h(Opened, { label: "New supplier …" }, h(NewThing, { types, type: "CreateSupplierInput", what: "supplier", operation: "CreateSupplier", field: "supplier", onMade: made })),
-    h("div", { class: "tools" }, h("label", { for: "supplier-search" }, "Name"), h("input", { id: "supplier-search", type: "search", value: wanted, onInput: (/** @type {any} */ event) => setWanted(event.currentTarget.value) })),
+    h("div", { class: "tools" }, h("label", { for: "supplier-search" }, "Words of the name"), h("input", { id: "supplier-search", type: "search", value: wanted, onInput: (/** @type {any} */ event) => setWanted(event.currentTarget.value) })),
     h(
       Table,
       { label: "Suppliers", head: ["Name", "Country", "Products behind", "Last change"] },
-      shown.map((row) =>
+      rows.map((row) =>
         h("tr", { key: row.id }, h("th", { scope: "row" }, h("a", { class: "iso", href: supplierPath(row.id) }, row.name)), h("td", null, row.country ?? "–"), h("td", null, behind(row.propagation)), h("td", null, h(Time, { at: row.propagation?.changedAt }))),
       ),
     ),
@@ -62,7 +70,6 @@ export function Supplier({ id }) {
   if (!data || !types) return h(Loading, { error: error ?? untyped, reload });
   if (!supplier) return h("div", { class: "page narrow" }, h("h1", null, "There is no such supplier"));
   const saved = () => {
-    suppliers.refresh();
     reload();
   };
   return h(

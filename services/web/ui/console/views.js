@@ -8,9 +8,8 @@ import { Dialog } from "../shared/dialog.js";
 import { announcement, navigate } from "../shared/navigation.js";
 import { keep, stored } from "./data.js";
 import { nameOf } from "./form.js";
-import { dictionary } from "./lists.js";
 import { Time } from "./parts.js";
-import { Suggested } from "./pickers.js";
+import { KeyField } from "./pickers.js";
 
 /** @typedef {{ name: string, query: string, columns: string[] }} View */
 
@@ -129,7 +128,6 @@ export function Views({ query }) {
 
 function Columns() {
   const [key, setKey] = useState("");
-  const all = dictionary.use();
   const toggle = (/** @type {string} */ column) => setColumns(columns.value.includes(column) ? columns.value.filter((one) => one !== column) : [...columns.value, column]);
   const add = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -151,7 +149,7 @@ function Columns() {
       "form",
       { class: "tools", onSubmit: add },
       h("label", { for: "column-key" }, "A spec"),
-      h(Suggested, { id: "column-key", value: key, onChange: setKey, invalid: false, describedBy: "column-key-hint", required: false, options: all.map((one) => ({ value: one.key, label: one.label })) }),
+      h(KeyField, { id: "column-key", value: key, onChange: setKey, invalid: false, describedBy: "column-key-hint", required: false }),
       h("button", { type: "submit", class: "button quiet small" }, "Add"),
       h("span", { id: "column-key-hint", class: "hidden" }, "Adds a column with this spec"),
     ),

@@ -69,16 +69,17 @@ fn variables(name: &str) -> Value {
     let range = json!({ "from": "2026-01-01T00:00:00Z", "to": "2026-05-01T00:00:00Z" });
     match name {
         "Queue" => json!({ "first": 20 }),
-        "OneReview" | "EditProduct" | "PublicProduct" | "OneSupplier" => json!({ "id": "x" }),
+        "OneReview" | "EditProduct" | "PublicProduct" | "OneSupplier" | "SupplierName" => json!({ "id": "x" }),
         "Fairness" => range,
         "ProductTable" => {
             json!({ "first": 50, "search": "lamp", "keys": ["a", "b", "c", "d", "e"] })
         }
-        "MatchingProducts" | "FindProducts" => json!({ "search": "lamp" }),
+        "MatchingProducts" | "FindProducts" | "FindCategories" | "FindSuppliers" | "FindSpecKeys" => json!({ "search": "lamp" }),
         "ProductNames" => json!({ "ids": ["x"] }),
         "Activity" => json!({ "id": "x", "range": range, "resolution": "DAY" }),
         "OneSpecKey" => json!({ "key": "power" }),
         "SuggestedKeys" => json!({ "kind": "lamp" }),
+        "CategoryPath" => json!({ "slug": "x" }),
         "OneCategory" => json!({ "slug": "x", "filter": { "category": ["x"] } }),
         "Trending" => json!({ "window": "WEEK" }),
         "ExportAuthor" => json!({ "authorId": "ada" }),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
 use vitrine_api_derive::direct;
+use vitrine_domain::DomainError;
 use vitrine_domain::reference::Reference;
 use vitrine_model::category;
 use vitrine_model::id::{CategoryId, GlobalId};
@@ -41,6 +42,17 @@ impl Category {
         below
             .map(|category| Self::new(reference, category))
             .collect()
+    }
+
+    /// Returns the categories that a search finds.
+    pub(crate) fn found(
+        reference: &Arc<Reference>,
+        search: &str,
+    ) -> Result<Vec<Self>, DomainError> {
+        let found = reference.find_categories(search)?.into_iter();
+        Ok(found
+            .map(|category| Self::new(reference, category))
+            .collect())
     }
 
     pub(crate) fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {

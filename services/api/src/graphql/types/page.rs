@@ -384,7 +384,7 @@ impl SpecKeyConnection {
         PageInfo(Ends::SpecKeys(&self.0))
     }
 
-    /// The number of keys in the dictionary.
+    /// The number of keys in the list.
     fn total_count(&self) -> TotalCount {
         Total {
             value: u64::try_from(count(self.0.list)).unwrap_or(0),
@@ -430,9 +430,9 @@ impl SupplierConnection {
         PageInfo(Ends::Suppliers(&self.0))
     }
 
-    /// The number of suppliers. Counted only if selected.
+    /// The number of suppliers in the list. Counted only if selected.
     async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
-        let counted = ctx.session().catalog.count_suppliers().boxed().await;
+        let counted = ctx.session().catalog.count_suppliers(&self.0).boxed().await;
         counted
             .map(|value| Total {
                 value,
