@@ -39,6 +39,7 @@ mod lists;
 mod mappings;
 mod members;
 mod merges;
+mod moderation_queue;
 mod mutations;
 mod names;
 mod new_key;

@@ -37,6 +37,11 @@ const READS: &[(&str, &str, &str)] = &[
         "/fairnessReport",
     ),
     (
+        "Query.moderationCounts",
+        "{ moderationCounts { total { value } } }",
+        "/moderationCounts",
+    ),
+    (
         "Query.moderationQueue",
         "{ moderationQueue { nodes { id } } }",
         "/moderationQueue",

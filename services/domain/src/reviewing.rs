@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::moderation::{QueueCount, QueueList};
 use vitrine_model::product::Media;
 use vitrine_model::rating::Stars;
-use vitrine_model::review::{DecisionReason, QueueReason, Review, ReviewStatus, Vote};
+use vitrine_model::review::{DecisionReason, Review, ReviewStatus, Vote};
 use vitrine_storage::keyset::Page;
 pub use vitrine_storage::reviewing::Report;
 
@@ -143,14 +144,26 @@ pub struct Purchased {
 /// A page of the moderation queue to read.
 #[derive(Clone, Debug)]
 pub struct QueueQuery {
-    /// Only reviews queued for this reason.
-    pub reason: Option<QueueReason>,
+    /// Which reviews, in which order.
+    pub list: QueueList,
     /// The page arguments.
     pub page: PageArguments,
 }
 
 /// A page of the moderation queue.
-pub type QueuePage = Listed<Arc<Review>, Option<QueueReason>>;
+pub type QueuePage = Listed<Arc<Review>, QueueList>;
+
+/// The maximum number of waiting reviews that are counted by reason and status.
+pub const MAX_COUNTED_IN_QUEUE: u32 = 10_000;
+
+/// How many reviews wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// By reason and status.
+    pub counts: Vec<QueueCount>,
+    /// Whether these are all; otherwise at least as many wait.
+    pub is_exact: bool,
+}
 
 /// Moderators' decisions in a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -201,55 +214,71 @@ impl DecisionCounts {
 }
 
 impl Catalog {
-    /// A page of the moderation queue, oldest first. One command.
+    /// A page of the moderation queue. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for invalid page arguments, [`DomainError::InvalidCursor`] for a
+    /// [`DomainError::Invalid`] for an invalid filter or page, [`DomainError::InvalidCursor`] for a
     /// cursor of another list.
     pub async fn moderation_queue(&self, query: QueueQuery) -> Result<QueuePage, DomainError> {
         use vitrine_model::cursor::ListFingerprint;
-        let reason = query.reason.map_or("", QueueReason::name);
-        let fingerprint = ListFingerprint::of(&[b"queue", reason.as_bytes()]);
+        let list = query.list;
+        if let (Some(since), Some(before)) = (list.since, list.before)
+            && since >= before
+        {
+            return Err(DomainError::invalid(
+                "filter.queuedBefore",
+                "must be after queuedSince",
+            ));
+        }
+        let described = serde_json::to_vec(&list).expect("lists are plain data");
+        let fingerprint = ListFingerprint::of(&[b"queue", &described]);
         let request = query.page.request(self, fingerprint)?;
-        let page_request = request.clone();
+        let (wanted, page_request) = (list.clone(), request.clone());
         let page: Page<Review> = self
-            .read(|store| async move { store.page_queue(query.reason, &page_request).await })
+            .read(|store| async move { store.page_queue(&wanted, &page_request).await })
             .await?;
         let page = page.map(Arc::new);
-        Ok(Listed::new(self, fingerprint, query.reason, request, page))
+        Ok(Listed::new(self, fingerprint, list, request, page))
+    }
+
+    /// How many reviews wait, by reason and status: of at most [`MAX_COUNTED_IN_QUEUE`]. One command.
+    pub async fn queue_counts(&self) -> Result<QueueCounts, DomainError> {
+        let max = MAX_COUNTED_IN_QUEUE + 1;
+        let counts = self
+            .read(|store| async move { store.queue_counts(max).await })
+            .await?;
+        let counted: u64 = counts.iter().map(|one| one.count).sum();
+        Ok(QueueCounts {
+            counts,
+            is_exact: counted < u64::from(max),
+        })
     }
 
     /// Whether the queue has reviews after a page. At most one command.
     pub async fn queue_follows(&self, page: &QueuePage) -> Result<bool, DomainError> {
-        self.has_queued(page.list, page.has_more_after()).await
+        self.has_queued(&page.list, page.has_more_after()).await
     }
 
     /// Whether the queue has reviews before a page. At most one command.
     pub async fn queue_precedes(&self, page: &QueuePage) -> Result<bool, DomainError> {
-        self.has_queued(page.list, page.has_more_before()).await
+        self.has_queued(&page.list, page.has_more_before()).await
     }
 
-    async fn has_queued(
-        &self,
-        reason: Option<QueueReason>,
-        has_more: HasMore,
-    ) -> Result<bool, DomainError> {
+    async fn has_queued(&self, list: &QueueList, has_more: HasMore) -> Result<bool, DomainError> {
         match has_more {
             HasMore::Known(more) => Ok(more),
             HasMore::Lookup(from) => {
-                self.read(|store| async move { store.has_queued(reason, from).await })
+                let list = list.clone();
+                self.read(|store| async move { store.has_queued(&list, from).await })
                     .await
             }
         }
     }
 
-    /// The length of the moderation queue, counted up to `max`.
-    pub async fn count_queue(
-        &self,
-        reason: Option<QueueReason>,
-        max: u64,
-    ) -> Result<u64, DomainError> {
-        self.read(|store| async move { store.count_queue(reason, max).await })
+    /// The length of a list of the moderation queue, counted up to `max`.
+    pub async fn count_queue(&self, list: &QueueList, max: u64) -> Result<u64, DomainError> {
+        let list = list.clone();
+        self.read(|store| async move { store.count_queue(&list, max).await })
             .await
     }
 

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde_json::Map;
 use vitrine_domain::reference::MAX_FOUND_CATEGORIES;
+use vitrine_domain::reviewing::MAX_COUNTED_IN_QUEUE;
 use vitrine_domain::{Catalog, facets};
 use vitrine_model::category::TreeShape;
 use vitrine_model::review::TOP_REVIEWS;
@@ -114,6 +115,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("FairnessReport.byModerator", 0, Usual(50)),
     ("FairnessReport.byRating", 0, Usual(5)),
     ("Grocery.nutrition", 0, Usual(10)),
+    ("ModerationCounts.counts", 0, Usual(5)),
     ("ModeratorDecisions.byRating", 0, Usual(5)),
     ("Movie.cast", 0, Usual(20)),
     ("Product.activity", LIST, Usual(1)),
@@ -139,6 +141,11 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Query.dataVersions", LIST, Usual(5)),
     ("Query.exportAuthor", REPORT, Usual(1)),
     ("Query.fairnessReport", REPORT, Usual(1)),
+    (
+        "Query.moderationCounts",
+        LIST + MAX_COUNTED_IN_QUEUE as u64 * COUNTED / 1_000,
+        Usual(1),
+    ),
     ("Query.moderationQueue", LIST, Connection),
     ("Query.node", LOOK_UP, Usual(1)),
     ("Query.nodes", LOOK_UP, Values("ids", 0)),

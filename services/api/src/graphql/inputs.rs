@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod details;
 pub(crate) mod dictionary;
 pub(crate) mod product;
+pub(crate) mod queue;
 pub(crate) mod reference;
 pub(crate) mod review;
 pub(crate) mod reviewing;
@@ -376,33 +377,38 @@ impl DateFilterInput {
 impl ReviewFilterInput {
     /// Converts the filter to its domain type.
     pub(crate) fn filter(self) -> Result<ReviewFilter, Failure> {
-        let stars = |rating: i32| {
-            let stars = Stars::new(i64::from(rating));
-            stars.map_err(|error| Failure::bad_input(format!("filter.ratings: {error}")))
-        };
-        let ratings = self
-            .ratings
-            .map(|all| all.into_iter().map(stars).collect::<Result<Vec<_>, _>>());
-        let ratings = ratings.transpose()?.map(|mut all| {
-            all.sort_unstable();
-            all.dedup();
-            all
-        });
-        let code = |tag: String| {
-            language_code(&tag).ok_or_else(|| {
-                let shown = excerpt(&tag, 40).text;
-                Failure::bad_input(format!(
-                    "filter.language: {shown:?} is not a two-letter language code such as en"
-                ))
-            })
-        };
         let traits = Traits {
             verified: self.verified_only,
             media: self.with_media,
-            language: self.language.map(code).transpose()?,
+            language: self.language.as_deref().map(language).transpose()?,
         };
-        Ok(ReviewFilter { ratings, traits })
+        Ok(ReviewFilter {
+            ratings: self.ratings.map(ratings).transpose()?,
+            traits,
+        })
     }
+}
+
+/// Converts `filter.ratings`.
+fn ratings(all: Vec<i32>) -> Result<Vec<Stars>, Failure> {
+    let stars = |rating: i32| {
+        let stars = Stars::new(i64::from(rating));
+        stars.map_err(|error| Failure::bad_input(format!("filter.ratings: {error}")))
+    };
+    let mut all = all.into_iter().map(stars).collect::<Result<Vec<_>, _>>()?;
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// Converts `filter.language`.
+fn language(tag: &str) -> Result<String, Failure> {
+    language_code(tag).ok_or_else(|| {
+        let shown = excerpt(tag, 40).text;
+        Failure::bad_input(format!(
+            "filter.language: {shown:?} is not a two-letter language code such as en"
+        ))
+    })
 }
 
 /// Converts the number of rows in an argument. The maximum is checked by the domain.

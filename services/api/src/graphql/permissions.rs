@@ -43,6 +43,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Query.dataVersions", Roles(ADMINS)),
     ("Query.exportAuthor", Roles(ADMINS)),
     ("Query.fairnessReport", Roles(MODERATORS)),
+    ("Query.moderationCounts", Roles(MODERATORS)),
     ("Query.moderationQueue", Roles(MODERATORS)),
     ("Query.node", Everyone),
     ("Query.nodes", Everyone),

@@ -11,8 +11,10 @@ use vitrine_domain::reviewing::QueueQuery;
 use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
+use vitrine_model::moderation::{QueueList, QueueSort};
 
 use super::context::ContextExt as _;
+use super::inputs::queue::{ModerationQueueFilterInput, ModerationQueueSort};
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::once::once;
 use super::permissions;
@@ -24,7 +26,7 @@ use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
 use super::types::erasure::AuthorExport;
-use super::types::moderation::{FairnessReport, QueueReason};
+use super::types::moderation::{FairnessReport, ModerationCounts, QueueReason};
 use super::types::node::Node;
 use super::types::operations::{self, DataVersionProgress, WorkerStatus};
 use super::types::page::{
@@ -339,13 +341,22 @@ impl Query {
         Viewer::of(&ctx.session().viewer)
     }
 
-    /// A page of the reviews that are waiting for a moderator, longest-waiting first. Needs the
-    /// role moderator or admin.
+    /// A page of the reviews that are waiting for a moderator. Needs the role moderator or admin.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the arguments of the field"
+    )]
     async fn moderation_queue(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Only reviews that are waiting for this reason; all when absent.")]
         reason: Option<QueueReason>,
+        #[graphql(desc = "Only reviews that match all these conditions.")] filter: Option<
+            ModerationQueueFilterInput,
+        >,
+        #[graphql(desc = "The order; longest-waiting first by default.")] sort: Option<
+            ModerationQueueSort,
+        >,
         #[graphql(
             desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
@@ -360,16 +371,20 @@ impl Query {
             String,
         >,
     ) -> Option<R<ReviewConnection>> {
-        let query = QueueQuery {
-            reason: reason.map(Into::into),
-            page: PageArguments {
-                first,
-                after,
-                last,
-                before,
-            },
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
         };
-        moderation_queue(ctx, query).await.some_at(ctx)
+        let which = (reason, filter.unwrap_or_default(), sort);
+        moderation_queue(ctx, which, page).await.some_at(ctx)
+    }
+
+    /// How many reviews are waiting for a moderator, by reason and status. Needs the role moderator
+    /// or admin.
+    async fn moderation_counts(&self, ctx: &Context<'_>) -> Option<R<ModerationCounts>> {
+        moderation_counts(ctx).await.some_at(ctx)
     }
 
     /// Statistics of moderation decisions over a period, by rating and by moderator. Needs the role
@@ -459,12 +474,30 @@ async fn data_versions(ctx: &Context<'_>) -> Result<List<DataVersionProgress>, F
 
 async fn moderation_queue(
     ctx: &Context<'_>,
-    query: QueueQuery,
+    (reason, filter, sort): (
+        Option<QueueReason>,
+        ModerationQueueFilterInput,
+        Option<ModerationQueueSort>,
+    ),
+    page: PageArguments,
 ) -> Result<ReviewConnection, Failure> {
     let session = ctx.session();
     permissions::subject(ctx, "Query")?;
+    let list = QueueList {
+        reason: reason.map(Into::into),
+        sort: sort.map(QueueSort::from).unwrap_or_default(),
+        ..filter.list()?
+    };
+    let query = QueueQuery { list, page };
     let page = session.catalog.moderation_queue(query).boxed().await?;
     Ok(ReviewConnection::Waiting(page))
+}
+
+async fn moderation_counts(ctx: &Context<'_>) -> Result<ModerationCounts, Failure> {
+    let session = ctx.session();
+    permissions::subject(ctx, "Query")?;
+    let counts = session.catalog.queue_counts().boxed().await?;
+    Ok(counts.into())
 }
 
 async fn fairness_report(

@@ -6,12 +6,14 @@ import { count, plural, total } from "../shared/format.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
 import { fetchAll, keep, stored, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
-import { Failure, Loading, Stars } from "./parts.js";
+import { Failure, Loading, Stars, Time } from "./parts.js";
 import { Reasons, Reply, ReviewFacts, ReviewText, decide, refusedText, waiting } from "./review.js";
 import { useTypes } from "./schema.js";
 import { explain } from "./viewer.js";
 
 const PAGE = 20;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 /** When fewer are left to decide, the next page is loaded. */
 const FEW = 6;
 const KEYS = "vitrine.keys";
@@ -23,14 +25,39 @@ const REASONS = [
 
 /** @typedef {{ review: any, decision: string, reason: string }} Done */
 
+/** What the address of the queue stands for.
+ * @param {URLSearchParams} query */
+function listOf(query) {
+  /** @type {Record<string, any>} */
+  const filter = {};
+  if (query.has("product")) filter.product = query.get("product");
+  const stars = query.getAll("stars").map(Number).filter((number) => number >= 1 && number <= 5);
+  if (stars.length) filter.ratings = stars;
+  const language = query.get("language") ?? "";
+  if (/^[a-z]{2}$/i.test(language)) filter.language = language;
+  const days = Number(query.get("older"));
+  // A whole hour, so that the same list is asked for again.
+  if (days > 0) filter.queuedBefore = new Date(Math.floor(Date.now() / HOUR) * HOUR - days * DAY).toISOString();
+  return { reason: query.get("reason") || null, filter: Object.keys(filter).length ? filter : null, sort: query.get("sort") === "newest" ? "NEWEST" : null };
+}
+
 export function Moderation() {
-  const reason = place.value.query.get("reason") ?? "";
+  const { query } = place.value;
+  const list = listOf(query);
+  const reason = list.reason ?? "";
   const { data, reload } = useAsked("QueueCounts", {});
+  const found = data?.moderationCounts;
   const waits = (/** @type {string} */ value) => {
-    const number = data?.[value.toLowerCase()]?.totalCount;
-    return number ? ` (${number.relation === "EXACT" ? "" : "over "}${count(number.value)})` : "";
+    if (!found) return "";
+    const number = found.counts.filter((/** @type {any} */ one) => !value || one.reason === value).reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.count, 0);
+    return ` (${found.total.relation === "EXACT" ? "" : "at least "}${count(number)})`;
   };
-  const go = (/** @type {string} */ next) => navigate(next ? `/console/moderation?reason=${next}` : "/console/moderation", { stay: true });
+  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const next = new URLSearchParams(query);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    navigate(`/console/moderation${next.size ? `?${next}` : ""}`, { stay: true });
+  };
   return h(
     "div",
     { class: "page" },
@@ -42,16 +69,54 @@ export function Moderation() {
         "div",
         { class: "tools" },
         h("label", { for: "reason" }, "Waiting because"),
-        h("select", { id: "reason", value: reason, onChange: (/** @type {any} */ event) => go(event.currentTarget.value) }, REASONS.map(([value, label]) => h("option", { key: value, value }, label + waits(value)))),
+        h("select", { id: "reason", value: reason, onChange: (/** @type {any} */ event) => set("reason", event.currentTarget.value) }, REASONS.map(([value, label]) => h("option", { key: value, value }, label + waits(value)))),
         h("a", { class: "button quiet", href: "/console/fairness" }, "Fairness report"),
       ),
     ),
-    h(Queue, { key: reason, reason: reason || null, onDecided: reload }),
+    found && h(Counts, { found }),
+    h(Narrow, { query, set }),
+    h(Queue, { key: JSON.stringify(list), list, onDecided: reload }),
   );
 }
 
-/** @param {{ reason: string | null }} props */
-function useQueue({ reason }) {
+/** How many wait, for what and since when.
+ * @param {{ found: any }} props */
+function Counts({ found }) {
+  if (!found.counts.length) return null;
+  const least = found.total.relation === "EXACT" ? "" : "at least ";
+  return h(
+    "ul",
+    { class: "chips", "aria-label": "What waits" },
+    found.counts.map((/** @type {any} */ one) => h("li", { key: one.reason + one.status, class: "chip plain" }, `${REASONS.find(([value]) => value === one.reason)?.[1]}, ${nameOf(one.status).toLowerCase()}: ${least}${count(one.count)}, the first since `, h(Time, { at: one.oldest }))),
+  );
+}
+
+/** Narrows the queue down, and orders it.
+ * @param {{ query: URLSearchParams, set: (name: string, value: string) => void }} props */
+function Narrow({ query, set }) {
+  const [language, setLanguage] = useState(query.get("language") ?? "");
+  const choose = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string[][]} */ options) => [
+    h("label", { key: `${name}-label`, for: `queue-${name}` }, label),
+    h("select", { key: name, id: `queue-${name}`, value: query.get(name) ?? "", onChange: (/** @type {any} */ event) => set(name, event.currentTarget.value) }, options.map(([value, text]) => h("option", { key: value, value }, text))),
+  ];
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    set("language", language.trim().toLowerCase());
+  };
+  return h(
+    "form",
+    { class: "tools", "aria-label": "Which reviews", onSubmit: submit },
+    choose("stars", "Stars", [["", "Any"], ...[1, 2, 3, 4, 5].map((stars) => [String(stars), plural(stars, "star")])]),
+    choose("older", "Waiting for", [["", "Any time"], ["1", "More than a day"], ["7", "More than a week"]]),
+    choose("sort", "Order", [["", "Longest waiting first"], ["newest", "Shortest waiting first"]]),
+    h("label", { for: "queue-language" }, "Language"),
+    h("input", { id: "queue-language", value: language, maxLength: 2, pattern: "[A-Za-z]{2}", title: "Two letters, such as en", size: 4, onInput: (/** @type {any} */ event) => setLanguage(event.currentTarget.value), onChange: submit }),
+    query.has("product") && h("button", { type: "button", class: "chip", onClick: () => set("product", "") }, "One product", h("span", { "aria-hidden": "true" }, " ×"), h("span", { class: "hidden" }, ", remove")),
+  );
+}
+
+/** @param {any} list */
+function useQueue(list) {
   const [rows, setRows] = useState(/** @type {any[] | null} */ (null));
   const [all, setAll] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
@@ -61,7 +126,7 @@ function useQueue({ reason }) {
     if (loading.current) return;
     loading.current = true;
     try {
-      const { moderationQueue: page } = await fetchAll("Queue", { reason, first: PAGE, after });
+      const { moderationQueue: page } = await fetchAll("Queue", { ...list, first: PAGE, after });
       next.current = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
       setAll(page.totalCount);
       setRows((old) => {
@@ -92,10 +157,10 @@ function useQueue({ reason }) {
   };
 }
 
-/** @param {{ reason: string | null, onDecided: () => void }} props */
-function Queue({ reason, onDecided }) {
+/** @param {{ list: any, onDecided: () => void }} props */
+function Queue({ list, onDecided }) {
   const { types, error: untyped } = useTypes();
-  const queue = useQueue({ reason });
+  const queue = useQueue(list);
   const [chosen, setChosen] = useState("");
   const [asking, setAsking] = useState(/** @type {"REJECT" | null} */ (null));
   const [done, setDone] = useState(/** @type {Done[]} */ ([]));

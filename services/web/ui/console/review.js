@@ -33,7 +33,7 @@ export function ReviewText({ review }) {
       review.editedAt && h("span", null, "edited ", h(Time, { at: review.editedAt })),
       h("span", { class: "status" }, nameOf(review.status)),
     ),
-    product && h("p", { class: "of iso" }, "About ", may(["ADMIN"]) ? h("a", { href: `/console/products/${encodeURIComponent(product.id)}` }, product.name) : h("b", null, product.name), product.ratingStats.count > 0 && ` (${average(product.ratingStats.average)} from ${plural(product.ratingStats.count, "review")})`),
+    product && h("p", { class: "of iso" }, "About ", may(["ADMIN"]) ? h("a", { href: `/console/products/${encodeURIComponent(product.id)}` }, product.name) : h("b", null, product.name), " ", h("a", { href: `/console/moderation?product=${encodeURIComponent(product.id)}` }, "all that wait of it"), product.ratingStats.count > 0 && ` (${average(product.ratingStats.average)} from ${plural(product.ratingStats.count, "review")})`),
     h("p", { class: "body iso", lang: review.language ?? undefined }, review.body || "Without a text"),
     review.dimensions.length > 0 && h("p", { class: "hint iso" }, review.dimensions.map((/** @type {any} */ one) => `${one.name}: ${one.rating}`).join(", ")),
     review.media.length > 0 &&

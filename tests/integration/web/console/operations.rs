@@ -69,12 +69,15 @@ fn variables(name: &str) -> Value {
     let range = json!({ "from": "2026-01-01T00:00:00Z", "to": "2026-05-01T00:00:00Z" });
     match name {
         "Queue" => json!({ "first": 20 }),
-        "OneReview" | "EditProduct" | "PublicProduct" | "OneSupplier" | "SupplierName" => json!({ "id": "x" }),
+        "OneReview" | "EditProduct" | "PublicProduct" | "OneSupplier" | "SupplierName" => {
+            json!({ "id": "x" })
+        }
         "Fairness" => range,
         "ProductTable" => {
             json!({ "first": 50, "search": "lamp", "keys": ["a", "b", "c", "d", "e"] })
         }
-        "MatchingProducts" | "FindProducts" | "FindCategories" | "FindSuppliers" | "FindSpecKeys" => json!({ "search": "lamp" }),
+        "MatchingProducts" | "FindProducts" | "FindCategories" | "FindSuppliers"
+        | "FindSpecKeys" => json!({ "search": "lamp" }),
         "ProductNames" => json!({ "ids": ["x"] }),
         "Activity" => json!({ "id": "x", "range": range, "resolution": "DAY" }),
         "OneSpecKey" => json!({ "key": "power" }),

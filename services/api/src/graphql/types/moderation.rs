@@ -2,10 +2,12 @@
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_api_derive::Direct;
+use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_domain::reviewing::{self, DecisionCounts};
+use vitrine_model::moderation::QueueCount;
 use vitrine_model::review::{self, DecisionReason};
 
-use super::common::count;
+use super::common::{TotalCount, count};
 use super::details::all;
 use super::rating::share;
 use super::review::Status;
@@ -66,6 +68,57 @@ pub(crate) enum QueueReason {
     Pending,
     /// A reader reported the review.
     Reported,
+}
+
+/// How many reviews are waiting for a moderator.
+#[derive(Clone, Debug, SimpleObject, Direct)]
+pub(crate) struct ModerationCounts {
+    /// The number of waiting reviews. Of more than 10,000, the longest-waiting ones are counted: then it is
+    /// `AT_LEAST`, and so are the other counts.
+    total: TotalCount,
+    /// By reason and status; only those for which reviews wait.
+    counts: List<ModerationCount>,
+}
+
+/// How many reviews wait for one reason and have one status.
+#[derive(Clone, Debug, SimpleObject, Direct)]
+pub(crate) struct ModerationCount {
+    /// Why they wait.
+    reason: QueueReason,
+    /// Their status: a reported review stays `PUBLISHED` until a moderator rejects it.
+    status: Status,
+    /// The number of reviews.
+    count: i32,
+    /// Since when the first of them waits.
+    oldest: DateTime,
+}
+
+impl From<reviewing::QueueCounts> for ModerationCounts {
+    fn from(found: reviewing::QueueCounts) -> Self {
+        let total = Total {
+            value: found.counts.iter().map(|one| one.count).sum(),
+            relation: if found.is_exact {
+                TotalRelation::Exact
+            } else {
+                TotalRelation::AtLeast
+            },
+        };
+        Self {
+            total: total.into(),
+            counts: all(found.counts),
+        }
+    }
+}
+
+impl From<QueueCount> for ModerationCount {
+    fn from(of: QueueCount) -> Self {
+        Self {
+            reason: of.reason.into(),
+            status: of.status.into(),
+            count: count(of.count),
+            oldest: DateTime(of.oldest),
+        }
+    }
 }
 
 /// A moderator's decision on a review.

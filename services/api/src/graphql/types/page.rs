@@ -308,7 +308,7 @@ impl ReviewConnection {
                 let max = max.unwrap_or(DEFAULT_COUNT);
                 let catalog = &ctx.session().catalog;
                 let found = catalog
-                    .count_queue(page.list, max.saturating_add(1))
+                    .count_queue(&page.list, max.saturating_add(1))
                     .boxed()
                     .await;
                 limited(found.at(ctx)?, max)
