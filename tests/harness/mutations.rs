@@ -36,7 +36,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 27] = [
+pub const MUTATIONS: [Mutation; 28] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -47,6 +47,7 @@ pub const MUTATIONS: [Mutation; 27] = [
     of("updateCategory", CATEGORY),
     of("createSupplier", SUPPLIER),
     of("updateSupplier", SUPPLIER),
+    of("stopImport", "import { id state stopRequestedBy }"),
     of("defineUnit", UNIT),
     of("defineSpecKey", SPEC_KEY),
     of("updateSpecKey", SPEC_KEY),

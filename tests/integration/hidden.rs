@@ -69,7 +69,7 @@ const QUERIES: [(&str, &str); 20] = [
 ];
 
 /// Fields that return numbers and labels only.
-const WITHOUT_TEXT: [&str; 2] = ["fairnessReport", "moderationCounts"];
+const WITHOUT_TEXT: [&str; 4] = ["fairnessReport", "import", "imports", "moderationCounts"];
 
 /// Two hidden products with reviews and activity, beside one on sale.
 async fn stock(app: &App) {

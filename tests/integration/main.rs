@@ -33,6 +33,7 @@ mod growth;
 mod health;
 mod hidden;
 mod idempotency;
+mod import_runs;
 mod imports;
 mod kills;
 mod lists;

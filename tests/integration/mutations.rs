@@ -616,7 +616,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "mergeSpecKeys" => json!({ "from": "x", "into": "y" }),
         "submitReview" => json!({ "productId": "x", "rating": 4, "body": "x" }),
         "editReview" => json!({ "id": "x", "expectedRevision": 1 }),
-        "deleteReview" | "removeVote" | "replyToReview" => json!({ "id": "x" }),
+        "deleteReview" | "removeVote" | "replyToReview" | "stopImport" => json!({ "id": "x" }),
         "voteReview" => json!({ "id": "x", "vote": "HELPFUL" }),
         "reportReview" => json!({ "id": "x", "reason": "SPAM" }),
         "moderateReview" => json!({ "id": "x", "decision": "PUBLISH", "reason": "OTHER" }),

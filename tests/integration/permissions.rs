@@ -7,6 +7,7 @@ use vitrine_api::graphql::{Access, PERMISSIONS, Role, access};
 use vitrine_harness::documents::Document;
 use vitrine_harness::mutations::MUTATIONS;
 use vitrine_harness::{Answer, App, http, product, test, token};
+use vitrine_model::import_run::NewImportRun;
 
 use crate::mutations::input_of;
 use crate::operators::with_service;
@@ -36,6 +37,12 @@ const READS: &[(&str, &str, &str)] = &[
         r#"{ fairnessReport(from: "2026-05-01", to: "2026-05-02") { __typename } }"#,
         "/fairnessReport",
     ),
+    (
+        "Query.import",
+        r#"{ import(id: "IMPORT") { id } }"#,
+        "/import",
+    ),
+    ("Query.imports", "{ imports { nodes { id } } }", "/imports"),
     (
         "Query.moderationCounts",
         "{ moderationCounts { total { value } } }",
@@ -229,7 +236,7 @@ async fn ask(app: &App, query: &str, role: Option<Role>) -> Answer {
 }
 
 /// What the queries are about. Returns the ids by the words that stand for them.
-async fn stock(app: &App) -> [(&'static str, String); 3] {
+async fn stock(app: &App) -> [(&'static str, String); 4] {
     let lamp = product("lamp").text("color", "red").supplier("North", "NO");
     app.has([lamp]).await;
     let found = app
@@ -253,11 +260,13 @@ async fn stock(app: &App) -> [(&'static str, String); 3] {
     ] {
         app.mutate_by(by, mutation, input).await;
     }
+    let import = app.catalog.record_import(NewImportRun::default(), 1).await;
     app.run_background_work().await;
     [
         ("PRODUCT", lamp.clone()),
         ("REVIEW", id),
         ("SUPPLIER", found.text("/product/supplier/supplierId")),
+        ("IMPORT", import.unwrap().id().to_string()),
     ]
 }
 

@@ -17,7 +17,7 @@
 //! | [`feed`] | live subscriptions to reviews and ratings |
 //! | [`filter`] | from a caller's filter to a filter on stored data |
 //! | [`page`] | page arguments and cursors |
-//! | [`import`] | writing the drafts of feeds |
+//! | [`import`], [`import_runs`] | writing the drafts of feeds; records of the runs |
 //! | [`export`], [`restore`] | the catalogue as a stream, and storing it as it was |
 //! | [`propagation`] | updating copies: suppliers in products, products in bundles |
 //! | [`maintenance`] | keeping computed data up to date |
@@ -39,6 +39,7 @@ pub mod facets;
 pub mod feed;
 pub mod filter;
 pub mod import;
+pub mod import_runs;
 mod limits;
 mod line_limiter;
 pub mod maintenance;

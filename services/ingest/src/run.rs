@@ -13,8 +13,10 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
+use vitrine_domain::import_runs::ImportRecord;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, ReviewDraft};
+use vitrine_model::import_run::{ImportPhase, RunCounts, RunProgress};
 
 use crate::draft::{Batch, Line, LineStatus, Records, Repeats};
 use crate::feed::FeedError;
@@ -60,6 +62,9 @@ pub enum ImportError {
         /// Why.
         source: io::Error,
     },
+    /// An admin has stopped it.
+    #[error("an admin has stopped the import; run the same command again to complete it")]
+    Stopped,
     /// The catalogue could not store a batch.
     #[error("the catalogue could not store a batch")]
     Catalog(#[from] DomainError),
@@ -74,7 +79,59 @@ pub async fn import(
     options: &ImportOptions,
     progress: impl FnMut(&Progress),
 ) -> Result<Report, ImportError> {
-    let mut run = ImportRun::new(options, catalog.import(options.mode), progress)?;
+    import_lines(catalog, options, None, progress).await
+}
+
+/// Imports files like [`import`], and keeps a record of the run.
+///
+/// # Errors
+/// As [`import`], and [`ImportError::Stopped`] when an admin has asked the run to stop.
+pub async fn import_recorded(
+    catalog: &Catalog,
+    options: &ImportOptions,
+    record: &ImportRecord,
+    progress: impl FnMut(&Progress),
+) -> Result<Report, ImportError> {
+    let run = import_lines(catalog, options, Some(record), progress);
+    let outcome = tokio::select! {
+        outcome = run => outcome,
+        () = record.keep_alive() => unreachable!("it goes on until the import ends"),
+    };
+    let (phase, error) = end_of(&outcome);
+    record.end(phase, error.as_deref()).await;
+    outcome
+}
+
+/// What the record says of the end of a run.
+fn end_of(outcome: &Result<Report, ImportError>) -> (ImportPhase, Option<String>) {
+    match outcome {
+        Ok(report) if report.is_complete() => (ImportPhase::Done, None),
+        Ok(report) => {
+            let broken = report.broken_files.iter();
+            let broken = broken.map(|(file, reason)| format!("{file}: {reason}"));
+            let broken: Vec<String> = broken.collect();
+            (ImportPhase::Incomplete, Some(broken.join("; ")))
+        }
+        Err(ImportError::Stopped) => (ImportPhase::Stopped, None),
+        Err(error) => {
+            let source = std::error::Error::source(error);
+            let source = source.map(|source| format!(": {source}"));
+            (
+                ImportPhase::Failed,
+                Some(format!("{error}{}", source.unwrap_or_default())),
+            )
+        }
+    }
+}
+
+async fn import_lines(
+    catalog: &Catalog,
+    options: &ImportOptions,
+    record: Option<&ImportRecord>,
+    progress: impl FnMut(&Progress),
+) -> Result<Report, ImportError> {
+    let session = catalog.import(options.mode);
+    let mut run = ImportRun::new(options, session, record, progress)?;
     let (sender, mut batches) = mpsc::channel(MAX_QUEUED_BATCHES);
     let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
     let reader = tokio::task::spawn_blocking(move || reader::read(&files, &mapping, &sender));
@@ -163,7 +220,8 @@ fn line_outcome(
 }
 
 /// A running import.
-struct ImportRun<P> {
+struct ImportRun<'a, P> {
+    record: Option<&'a ImportRecord>,
     session: ImportSession,
     output: MappingOutput,
     report: Report,
@@ -174,10 +232,11 @@ struct ImportRun<P> {
     progress: P,
 }
 
-impl<P: FnMut(&Progress)> ImportRun<P> {
+impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
     fn new(
         options: &ImportOptions,
         session: ImportSession,
+        record: Option<&'a ImportRecord>,
         progress: P,
     ) -> Result<Self, ImportError> {
         let rejects = options.rejects.as_deref().map(|path| {
@@ -187,6 +246,7 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         let output = options.mapping.output();
         let derives = output == MappingOutput::ReviewsAndProducts;
         Ok(Self {
+            record,
             session,
             output,
             report: Report {
@@ -238,9 +298,25 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         if let Some(reason) = batch.broken {
             self.report.broken_files.insert(file.to_string(), reason);
         }
+        let is_first = self.state.counts.lines == 0;
         self.state.bytes_read = bytes_read;
         self.state.bytes_total = bytes_total;
         self.report_progress();
+        self.follow_record(is_first).await
+    }
+
+    /// Ends if an admin wants the run to stop. The first batch is recorded at once, later ones with the next sign of
+    /// life.
+    async fn follow_record(&self, is_first: bool) -> Result<(), ImportError> {
+        let Some(record) = self.record else {
+            return Ok(());
+        };
+        if is_first {
+            record.beat().await;
+        }
+        if record.is_stopping() {
+            return Err(ImportError::Stopped);
+        }
         Ok(())
     }
 
@@ -342,15 +418,22 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         self.report.line(outcome, &line.dropped);
         self.report.record_reasons(rejected);
         self.report.ignored(&line.ignored);
-        let Some((path, rejects)) = &mut self.rejects else {
-            return Ok(());
-        };
         let name = outcome_name(outcome);
         let reasons = match outcome {
             LineOutcome::Rejected(reasons) => reasons.as_slice(),
             _ => &[],
         };
         let entries = [(name, reasons), (REJECTED, rejected), (name, &line.dropped)];
+        if let Some(record) = self.record {
+            for (outcome, rejections) in entries {
+                for rejection in rejections {
+                    record.reject(file, line.number, outcome, rejection);
+                }
+            }
+        }
+        let Some((path, rejects)) = &mut self.rejects else {
+            return Ok(());
+        };
         for (outcome, rejections) in entries {
             let written = rejects.add(file, line.number, outcome, rejections);
             written.map_err(|source| failed(path, source))?;
@@ -378,6 +461,14 @@ impl<P: FnMut(&Progress)> ImportRun<P> {
         self.state.counts = self.report.counts;
         self.state.elapsed = self.start.elapsed();
         (self.progress)(&self.state);
+        if let Some(record) = self.record {
+            let phase = if self.state.finishing {
+                ImportPhase::Finishing
+            } else {
+                ImportPhase::Reading
+            };
+            record.advance(phase, run_progress(&self.state));
+        }
     }
 
     /// Finishes the session, which computes what depends on the imported data, and completes the
@@ -399,6 +490,25 @@ fn failed(path: &Path, source: io::Error) -> ImportError {
     ImportError::Rejects {
         path: path.to_owned(),
         source,
+    }
+}
+
+fn run_progress(state: &Progress) -> RunProgress {
+    let counts = &state.counts;
+    RunProgress {
+        counts: RunCounts {
+            lines: counts.lines,
+            created: counts.created,
+            updated: counts.updated,
+            unchanged: counts.unchanged,
+            waiting: counts.waiting,
+            rejected: counts.rejected,
+            skipped: counts.skipped + counts.blank,
+            dropped_values: counts.dropped_values,
+        },
+        bytes_read: state.bytes_read,
+        bytes_total: state.bytes_total,
+        rejects: 0,
     }
 }
 

@@ -43,6 +43,7 @@ pub mod fold;
 pub mod id;
 pub mod idempotency;
 pub mod import;
+pub mod import_run;
 pub mod moderation;
 pub mod money;
 pub mod product;

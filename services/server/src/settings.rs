@@ -361,6 +361,9 @@ pub struct Import {
     /// current directory]
     #[arg(long)]
     pub rejects: Option<PathBuf>,
+    /// How many days the record of the run and of what it rejected is kept.
+    #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..=3_650))]
+    pub history_days: u16,
 }
 
 /// Settings of `audit`.

@@ -20,6 +20,7 @@
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
+//! | [`imports`] | records of import runs |
 //! | [`moderation`] | the moderation queue and decision statistics |
 //! | [`ratings`] | rating numbers by time, recounts and repairs |
 //! | [`propagation`] | extended references: copies that follow their source |
@@ -71,6 +72,7 @@ pub mod export;
 pub mod facet_rows;
 pub mod feed;
 pub mod fold;
+pub mod imports;
 pub mod keyset;
 pub mod leases;
 pub mod migrations;

@@ -115,6 +115,12 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("FairnessReport.byModerator", 0, Usual(50)),
     ("FairnessReport.byRating", 0, Usual(5)),
     ("Grocery.nutrition", 0, Usual(10)),
+    ("ImportRejectConnection.edges", 0, Rows),
+    ("ImportRejectConnection.nodes", 0, Rows),
+    ("ImportRun.rejects", LIST, Connection),
+    ("ImportRunConnection.edges", 0, Rows),
+    ("ImportRunConnection.nodes", 0, Rows),
+    ("ImportRunConnection.totalCount", LIST, Usual(1)),
     ("ModerationCounts.counts", 0, Usual(5)),
     ("ModeratorDecisions.byRating", 0, Usual(5)),
     ("Movie.cast", 0, Usual(20)),
@@ -141,6 +147,8 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Query.dataVersions", LIST, Usual(5)),
     ("Query.exportAuthor", REPORT, Usual(1)),
     ("Query.fairnessReport", REPORT, Usual(1)),
+    ("Query.import", LOOK_UP, Usual(1)),
+    ("Query.imports", LIST, Connection),
     (
         "Query.moderationCounts",
         LIST + MAX_COUNTED_IN_QUEUE as u64 * COUNTED / 1_000,
@@ -444,7 +452,9 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             };
             ROW * page_size(field) + search + sort
         }
-        (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
+        (_, "reviews" | "moderationQueue" | "suppliers" | "imports" | "rejects") => {
+            ROW * page_size(field)
+        }
         // A list that is sorted by a spec key counts the facets of half as many products.
         ("ProductConnection", "facets") if is_counted(field) && field.is_sorted_without_index => {
             FACET_COUNT / 2

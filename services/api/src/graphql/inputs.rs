@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod details;
 pub(crate) mod dictionary;
+pub(crate) mod import_run;
 pub(crate) mod product;
 pub(crate) mod queue;
 pub(crate) mod reference;

@@ -22,6 +22,7 @@ use super::inputs::activity::RecordActivityInput;
 use super::inputs::dictionary::{
     DefineSpecKeyInput, DefineUnitInput, MergeSpecKeysInput, UpdateSpecKeyInput,
 };
+use super::inputs::import_run::StopImportInput;
 use super::inputs::product::{
     ArchiveProductInput, CreateProductInput, RestoreProductInput, UpdateProductInput,
 };
@@ -40,6 +41,7 @@ use super::inputs::user_errors::ParsedInput;
 use super::permissions;
 use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
+use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
     DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
@@ -463,6 +465,22 @@ impl Mutation {
         );
         shown(done.await, |erased| erased)
             .map(Into::into)
+            .some_at(ctx)
+    }
+
+    /// Asks an import to stop; it does so within seconds, and running it again completes it. Does
+    /// nothing if the import has ended. Needs the role admin.
+    async fn stop_import(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The import to stop.")] input: StopImportInput,
+    ) -> Option<R<StopImportPayload>> {
+        let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
+            catalog.stop_import(&request.subject, id).await
+        });
+        let now = ctx.session().catalog.now();
+        shown(done.await, |run| ImportRun::new(run, now))
+            .map(StopImportPayload::from)
             .some_at(ctx)
     }
 

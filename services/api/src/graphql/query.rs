@@ -11,6 +11,7 @@ use vitrine_domain::reviewing::QueueQuery;
 use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
+use vitrine_model::import_run::InvalidImportId;
 use vitrine_model::moderation::{QueueList, QueueSort};
 
 use super::context::ContextExt as _;
@@ -26,6 +27,7 @@ use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
 use super::types::erasure::AuthorExport;
+use super::types::import_run::{ImportRun, ImportRunConnection};
 use super::types::moderation::{FairnessReport, ModerationCounts, QueueReason};
 use super::types::node::Node;
 use super::types::operations::{self, DataVersionProgress, WorkerStatus};
@@ -387,6 +389,42 @@ impl Query {
         moderation_counts(ctx).await.some_at(ctx)
     }
 
+    /// A page of the imports, newest first. Needs the role admin.
+    async fn imports(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
+    ) -> Option<R<ImportRunConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        imports(ctx, page).await.some_at(ctx)
+    }
+
+    /// The import with this id; null if there is none, or no longer. Needs the role admin.
+    async fn import(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of the import.")] id: ID,
+    ) -> Option<R<ImportRun>> {
+        import(ctx, &id).await.nullable_at(ctx)
+    }
+
     /// Statistics of moderation decisions over a period, by rating and by moderator. Needs the role
     /// moderator or admin.
     async fn fairness_report(
@@ -491,6 +529,23 @@ async fn moderation_queue(
     let query = QueueQuery { list, page };
     let page = session.catalog.moderation_queue(query).boxed().await?;
     Ok(ReviewConnection::Waiting(page))
+}
+
+async fn imports(ctx: &Context<'_>, page: PageArguments) -> Result<ImportRunConnection, Failure> {
+    let session = ctx.session();
+    permissions::subject(ctx, "Query")?;
+    let page = session.catalog.imports(&page).boxed().await?;
+    Ok(ImportRunConnection::new(page, session.catalog.now()))
+}
+
+async fn import(ctx: &Context<'_>, id: &str) -> Result<Option<ImportRun>, Failure> {
+    let session = ctx.session();
+    permissions::subject(ctx, "Query")?;
+    let id = id
+        .parse()
+        .map_err(|wrong: InvalidImportId| Failure::bad_input(format!("id: {wrong}")))?;
+    let run = session.catalog.import_run(id).boxed().await?;
+    Ok(run.map(|run| ImportRun::new(run, session.catalog.now())))
 }
 
 async fn moderation_counts(ctx: &Context<'_>) -> Result<ModerationCounts, Failure> {

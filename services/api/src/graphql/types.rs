@@ -7,6 +7,7 @@ pub(crate) mod coverage;
 pub(crate) mod details;
 pub(crate) mod erasure;
 pub(crate) mod facet;
+pub(crate) mod import_run;
 mod interface;
 pub(crate) mod moderation;
 pub(crate) mod node;

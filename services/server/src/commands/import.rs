@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use vitrine_domain::Catalog;
 use vitrine_domain::import::ImportMode;
+use vitrine_domain::import_runs::ImportRecord;
 use vitrine_ingest::feed;
 use vitrine_ingest::mapping::Mapping;
-use vitrine_ingest::run::{ImportOptions, Progress};
+use vitrine_ingest::run::{ImportOptions, Progress, import, import_recorded};
+use vitrine_model::import_run::{ImportPhase, NewImportRun};
 use vitrine_storage::migrations::FILES;
 
 use super::{log_progress, print, process_name, shutdown_signal};
@@ -53,13 +56,27 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
         database.require_schema().await?;
         database.catalog_for_work(settings).await?
     };
+    let record = if options.mode == ImportMode::DryRun {
+        None
+    } else {
+        Some(begin_record(&catalog, &options, arguments.history_days).await?)
+    };
     let bar = bar();
-    let import = vitrine_ingest::run::import(&catalog, &options, |progress| update(&bar, progress));
+    let progress = |progress: &Progress| update(&bar, progress);
+    let run = async {
+        match &record {
+            Some(record) => import_recorded(&catalog, &options, record, progress).await,
+            None => import(&catalog, &options, progress).await,
+        }
+    };
     let outcome = tokio::select! {
-        outcome = import => Some(outcome.context("importing")),
+        outcome = run => Some(outcome.context("importing")),
         () = shutdown_signal() => None,
     };
     bar.finish_and_clear();
+    if let (Some(record), None) = (&record, &outcome) {
+        record.end(ImportPhase::Stopped, None).await;
+    }
     catalog.drain().await;
     database.close().await?;
     let Some(outcome) = outcome else {
@@ -73,6 +90,33 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     } else {
         ExitCode::from(INCOMPLETE)
     })
+}
+
+/// Begins the record of a run.
+async fn begin_record(
+    catalog: &Catalog,
+    options: &ImportOptions,
+    days: u16,
+) -> anyhow::Result<ImportRecord> {
+    let what = NewImportRun {
+        feeds: options.files.iter().map(|file| shown(file)).collect(),
+        system: options.mapping.system().to_owned(),
+        process: process_name(),
+    };
+    let begun = catalog.record_import(what, days).await;
+    begun.context("recording the import")
+}
+
+/// The name of a feed without what may be secret in an address: its query, and who signs in.
+fn shown(feed: &Path) -> String {
+    let text = feed.display().to_string();
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text;
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/{path}")
 }
 
 /// The file for rejected lines.
@@ -113,4 +157,17 @@ fn update(bar: &ProgressBar, progress: &Progress) {
         counts.rejected,
         remaining.unwrap_or_default()
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        let shown = |text: &str| shown(Path::new(text));
+        let address = "https://ada:secret@shop.example/feeds/all.csv?token=secret#x";
+        assert_eq!(shown(address), "https://shop.example/feeds/all.csv");
+        assert_eq!(shown("feeds/all.csv"), "feeds/all.csv");
+    }
 }

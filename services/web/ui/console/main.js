@@ -10,6 +10,7 @@ import { drawPages, place } from "../shared/navigation.js";
 import * as operations from "./operations.js";
 import { Categories } from "./categories.js";
 import { Fairness } from "./fairness.js";
+import { ImportRun, Imports } from "./imports.js";
 import { Moderation, OneReview } from "./moderation.js";
 import { NewProduct, Product } from "./product.js";
 import { Products } from "./products.js";
@@ -36,6 +37,7 @@ const PAGES = {
   categories: () => h(Categories, null),
   suppliers: (id) => (id ? h(Supplier, { key: id, id }) : h(Suppliers, null)),
   units: () => h(Units, null),
+  imports: (id) => (id ? h(ImportRun, { key: id, id }) : h(Imports, null)),
   operations: () => h(System, null),
 };
 

@@ -24,6 +24,7 @@ export const SECTIONS = [
   { path: "categories", name: "Categories", roles: ADMINS, about: "The tree, and what its products are rated by." },
   { path: "suppliers", name: "Suppliers", roles: ADMINS, about: "Names and countries, and products that are behind." },
   { path: "units", name: "Units", roles: ADMINS, about: "Units of measure and their factors." },
+  { path: "imports", name: "Imports", roles: ADMINS, about: "Runs of imports, how far they are, and what they rejected." },
   { path: "operations", name: "Operations", roles: ADMINS, about: "Workers, versions of documents, audit, trending, data of authors." },
 ];
 

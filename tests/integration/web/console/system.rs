@@ -8,7 +8,7 @@ use super::{api, fill, id_of, in_console};
 use crate::web::accessibility::violations;
 use crate::web::{count, text};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "/console",
     "/console/moderation",
     "/console/fairness",
@@ -17,6 +17,7 @@ const PAGES: [&str; 9] = [
     "/console/categories?c=monitors",
     "/console/suppliers",
     "/console/units",
+    "/console/imports",
     "/console/operations",
 ];
 /// Whether a page has drawn what it asked for.

@@ -6,6 +6,7 @@ use async_graphql::{Context, Object, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::facets::FacetsQuery;
+use vitrine_domain::import_runs::{ListedImports, ListedRejects};
 use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
 use vitrine_domain::products::{Total, TotalRelation};
@@ -36,14 +37,16 @@ const DEFAULT_COUNT: u64 = 10_000;
 /// The maximum limit for counting the rows of a list.
 const MAX_COUNT: u64 = 1_000_000;
 
-pub(crate) struct PageInfo<'a>(Ends<'a>);
+pub(crate) struct PageInfo<'a>(pub(super) Ends<'a>);
 
-enum Ends<'a> {
+pub(super) enum Ends<'a> {
     Products(&'a ListedProducts),
     Reviews(&'a ListedReviews),
     Queue(&'a QueuePage),
     SpecKeys(&'a ListedSpecKeys),
     Suppliers(&'a ListedSuppliers),
+    Imports(&'a ListedImports),
+    Rejects(&'a ListedRejects),
 }
 
 /// The position of a page in its list. Both flags are exact and describe the list as it is now.
@@ -59,6 +62,8 @@ impl PageInfo<'_> {
             Ends::Queue(page) => catalog.queue_follows(page).boxed().await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.follows()),
             Ends::Suppliers(page) => catalog.suppliers_follow(page).boxed().await.at(ctx),
+            Ends::Imports(page) => catalog.imports_follow(page).boxed().await.at(ctx),
+            Ends::Rejects(page) => catalog.rejects_follow(page).boxed().await.at(ctx),
         }
     }
 
@@ -71,6 +76,8 @@ impl PageInfo<'_> {
             Ends::Queue(page) => catalog.queue_precedes(page).boxed().await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.precedes()),
             Ends::Suppliers(page) => catalog.suppliers_precede(page).boxed().await.at(ctx),
+            Ends::Imports(page) => catalog.imports_precede(page).boxed().await.at(ctx),
+            Ends::Rejects(page) => catalog.rejects_precede(page).boxed().await.at(ctx),
         }
     }
 
@@ -82,6 +89,8 @@ impl PageInfo<'_> {
             Ends::Queue(page) => page.rows.first().map(ListedRow::cursor),
             Ends::SpecKeys(page) => page.rows.first().map(ListedRow::cursor),
             Ends::Suppliers(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Imports(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Rejects(page) => page.rows.first().map(ListedRow::cursor),
         }
     }
 
@@ -93,6 +102,8 @@ impl PageInfo<'_> {
             Ends::Queue(page) => page.rows.last().map(ListedRow::cursor),
             Ends::SpecKeys(page) => page.rows.last().map(ListedRow::cursor),
             Ends::Suppliers(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Imports(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Rejects(page) => page.rows.last().map(ListedRow::cursor),
         }
     }
 }
