@@ -8,6 +8,7 @@
 mod activity;
 mod admin_lists;
 mod architecture;
+mod audit_findings;
 mod backup;
 mod bad_input;
 mod caps;

@@ -28,6 +28,11 @@ const READS: &[(&str, &str, &str)] = &[
         "/dataVersions",
     ),
     (
+        "Query.auditFindings",
+        "{ auditFindings { lastRound { products } } }",
+        "/auditFindings",
+    ),
+    (
         "Query.exportAuthor",
         r#"{ exportAuthor(authorId: "ben") { lines } }"#,
         "/exportAuthor",

@@ -7,14 +7,18 @@
 use std::time::Duration;
 use strum::EnumCount;
 
+use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
+use vitrine_model::text::excerpt;
 use vitrine_model::worker::{WorkerReport, WorkerRun};
+use vitrine_storage::audit_findings::{AuditRound, NewFinding};
 use vitrine_storage::batch::Batch;
 use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelState;
 use crate::maintenance::{FoldRoundState, RanksState};
 use crate::propagation::{BundleState, PropagationState};
+use crate::reviewing::ratings::StatsAudit;
 use crate::trending::TrendingState;
 use crate::{Catalog, DomainError};
 
@@ -22,6 +26,12 @@ use crate::{Catalog, DomainError};
 const WORK: &str = "work";
 /// The number of products audited per run.
 const AUDIT_BATCH: i32 = 100;
+/// The maximum number of differences of a round that are kept.
+const MAX_KEPT_FINDINGS: u64 = 1_000;
+/// How often rounds without differences are stored, in milliseconds.
+const ROUND_STORED_MILLIS: i64 = 60_000;
+/// The maximum length of a value that is kept, in characters.
+const MAX_FINDING_TEXT: usize = 500;
 
 /// A background worker. One process at a time runs them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumCount)]
@@ -64,8 +74,19 @@ pub struct MaintenanceState {
     ranks: RanksState,
     trending: TrendingState,
     audited: Option<ProductId>,
+    audit_round: RoundState,
     /// The result of the audit's last run.
     pub audit: AuditRun,
+}
+
+/// The round of the audit that goes on.
+#[derive(Debug, Default)]
+struct RoundState {
+    began_at: Option<Timestamp>,
+    products: u64,
+    differences: u64,
+    /// The last round that was stored.
+    stored: Option<AuditRound>,
 }
 
 /// The result of a run of the audit.
@@ -77,6 +98,15 @@ pub struct AuditRun {
     pub round: bool,
     /// The statistics that differed from the recount.
     pub differences: Vec<&'static str>,
+}
+
+/// Whether a round is to be stored: it found something, or the stored one did or is too old.
+fn is_news(ended: &AuditRound, stored: Option<&AuditRound>) -> bool {
+    ended.differences > 0
+        || stored.is_none_or(|stored| {
+            let due = stored.ended_at.plus_millis(ROUND_STORED_MILLIS);
+            stored.differences > 0 || due <= ended.ended_at
+        })
 }
 
 impl Worker {
@@ -252,6 +282,7 @@ impl Catalog {
                 "a stored statistic differs from the recount; repair it with `vitrine audit --repair`"
             );
         }
+        self.keep_findings(&mut state.audit_round, &audit).await?;
         state.audited = audit.last;
         state.audit = AuditRun {
             products: audit.checked,
@@ -259,6 +290,57 @@ impl Catalog {
             differences: audit.differences.iter().map(|one| one.field).collect(),
         };
         Ok(done(audit.checked))
+    }
+
+    /// Stores what a run of the audit found, and the round if it was its last run. Writes nothing otherwise. Rounds
+    /// without differences are stored once a minute: a small shop has one every few seconds.
+    async fn keep_findings(
+        &self,
+        round: &mut RoundState,
+        audit: &StatsAudit,
+    ) -> Result<(), DomainError> {
+        let now = self.now();
+        let began_at = *round.began_at.get_or_insert(now);
+        let room = MAX_KEPT_FINDINGS.saturating_sub(round.differences);
+        let kept = audit
+            .differences
+            .iter()
+            .take(usize::try_from(room).unwrap_or(0));
+        let findings: Vec<NewFinding> = kept
+            .map(|one| NewFinding {
+                product: one.product,
+                field: one.field,
+                stored: excerpt(&one.stored, MAX_FINDING_TEXT).text,
+                expected: excerpt(&one.expected, MAX_FINDING_TEXT).text,
+            })
+            .collect();
+        round.products += audit.checked as u64;
+        round.differences += audit.differences.len() as u64;
+        if !findings.is_empty() {
+            self.maintain(|store| async move { store.save_findings(&findings, now).await })
+                .await?;
+        }
+        if audit.last.is_some() {
+            return Ok(());
+        }
+        let ended = AuditRound {
+            began_at,
+            ended_at: now,
+            products: round.products,
+            differences: round.differences,
+        };
+        let stored = round.stored;
+        *round = RoundState {
+            stored,
+            ..RoundState::default()
+        };
+        if !is_news(&ended, stored.as_ref()) {
+            return Ok(());
+        }
+        self.maintain(|store| async move { store.end_audit_round(&ended).await })
+            .await?;
+        round.stored = Some(ended);
+        Ok(())
     }
 
     /// Acquires or renews the lease for background work. One command.

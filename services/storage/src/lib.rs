@@ -43,7 +43,7 @@
 //! | [`ranks`] | positions of products in lists by rating and popularity |
 //! | [`keyset`] | keyset pagination |
 //! | [`schema`], [`migrations`] | the desired database schema, and migrating to it |
-//! | [`audit`] | comparing stored derived data with its sources |
+//! | [`audit`], [`audit_findings`] | comparing stored derived data with its sources; what the worker found |
 //! | [`views`] | documents decoded lazily |
 
 mod by_spec;
@@ -59,6 +59,7 @@ mod unannounced;
 pub mod abandoned;
 pub mod activity;
 pub mod audit;
+pub mod audit_findings;
 pub mod batch;
 pub mod category_counts;
 pub mod changes;

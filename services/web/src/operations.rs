@@ -54,6 +54,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "AllUnits",
     "ArchiveProduct",
     "Audit",
+    "AuditFindings",
     "CategoryPath",
     "CategoryTree",
     "CreateCategory",

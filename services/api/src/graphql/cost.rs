@@ -101,6 +101,7 @@ use Items::{Ancestors, Argument, Children, Connection, Length, Roots, Rows, Usua
 /// Fields of the interface `Product` stand for those of all kinds.
 const FIELDS: &[(&str, u64, Items)] = &[
     ("Apparel.sizeChart", 0, Usual(10)),
+    ("AuditFindings.findings", 0, Usual(20)),
     ("AuthorExport.lines", LONG_TEXT, Usual(1_000)),
     ("Book.contributors", 0, Usual(5)),
     ("Bundle.items", 0, Usual(10)),
@@ -142,6 +143,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ProductConnection.nodes", 0, Rows),
     ("ProductConnection.search", LIST, Usual(1)),
     ("Query._entities", 0, Length("representations")),
+    ("Query.auditFindings", 2 * LIST, Usual(1)),
     ("Query.categories", 0, Roots),
     ("Query.category", LOOK_UP, Usual(1)),
     ("Query.dataVersions", LIST, Usual(5)),

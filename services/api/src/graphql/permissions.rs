@@ -38,6 +38,7 @@ const SHOPPERS: &[Role] = &[Role::Shopper];
 /// All root fields, and all fields that do not show everybody the same, by type and field. Fields
 /// of the interface `Product` stand for those of all kinds.
 pub const PERMISSIONS: &[(&str, Access)] = &[
+    ("Query.auditFindings", Roles(ADMINS)),
     ("Query.categories", Everyone),
     ("Query.category", Everyone),
     ("Query.dataVersions", Roles(ADMINS)),

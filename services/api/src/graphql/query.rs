@@ -23,6 +23,7 @@ use super::scalars::DateTime;
 use super::top_reviews;
 use super::types;
 use super::types::activity::{TrendingProduct, TrendingWindow};
+use super::types::audit::AuditFindings;
 use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
@@ -436,6 +437,20 @@ impl Query {
         fairness_report(ctx, from, to).await.some_at(ctx)
     }
 
+    /// What the worker `audit`, which recounts the reviews of all products all the time, found
+    /// lately, and when it last went through everything. Needs the role admin.
+    async fn audit_findings(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            default_with = "Some(20)",
+            desc = "The maximum number of findings: 1 to 100."
+        )]
+        first: Option<i32>,
+    ) -> Option<R<AuditFindings>> {
+        audit_findings(ctx, first.unwrap_or(20)).await.some_at(ctx)
+    }
+
     /// Recounts the reviews of some products and compares the result with the stored rating
     /// numbers. Changes nothing. Needs the role admin. Give at most one of `product` and `after`.
     async fn rating_stats_audit(
@@ -568,6 +583,12 @@ async fn fairness_report(
         .boxed()
         .await?;
     Ok(report.into())
+}
+
+async fn audit_findings(ctx: &Context<'_>, first: i32) -> Result<AuditFindings, Failure> {
+    permissions::subject(ctx, "Query")?;
+    let found = ctx.session().catalog.audit_status(first).boxed().await?;
+    Ok(found.into())
 }
 
 async fn rating_stats_audit(

@@ -1,6 +1,7 @@
 //! Output types.
 
 pub(crate) mod activity;
+pub(crate) mod audit;
 pub(crate) mod category;
 pub(crate) mod common;
 pub(crate) mod coverage;

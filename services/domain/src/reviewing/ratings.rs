@@ -12,6 +12,8 @@ use vitrine_storage::ratings::{Recounted, ReviewTotals};
 
 use super::writing::no_product;
 use crate::outcome::Outcome;
+pub use vitrine_storage::audit_findings::{AuditFinding, AuditRound};
+
 use crate::{Catalog, DomainError};
 
 /// The maximum number of months of a rating trend.
@@ -71,7 +73,40 @@ pub struct Repaired {
     pub differences: Vec<StatsDifference>,
 }
 
+/// What the worker `audit` found, and when it last went through everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditStatus {
+    /// The last complete round; `None` before the first one.
+    pub last_round: Option<AuditRound>,
+    /// The differences that were seen last, latest first.
+    pub findings: Vec<AuditFinding>,
+}
+
+/// The maximum number of findings that are shown.
+pub const MAX_FINDINGS: i32 = 100;
+
 impl Catalog {
+    /// What the worker `audit` found lately, at most `first` differences. Two commands.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] unless `first` is 1 to [`MAX_FINDINGS`].
+    pub async fn audit_status(&self, first: i32) -> Result<AuditStatus, DomainError> {
+        let fits = u32::try_from(first).ok();
+        let max = fits.filter(|_| (1..=MAX_FINDINGS).contains(&first));
+        let max = max.ok_or_else(|| {
+            DomainError::invalid("first", format!("must be 1 to {MAX_FINDINGS}, not {first}"))
+        })?;
+        let (findings, last_round) = self
+            .read(|store| async move {
+                futures_util::future::try_join(store.audit_findings(max), store.audit_round()).await
+            })
+            .await?;
+        Ok(AuditStatus {
+            last_round,
+            findings,
+        })
+    }
+
     /// The ratings of products in each of the last `months` months, including the current one,
     /// oldest first; months without reviews are zero. One command.
     ///

@@ -30,6 +30,7 @@ export function System() {
     h(Failure, { error, reload }),
     h(Workers, { workers: data.workers }),
     h(Versions, { versions: data.dataVersions }),
+    h(Findings, null),
     h(Audit, null),
     h(Trending, null),
     h(Authors, null),
@@ -89,6 +90,40 @@ function Versions({ versions }) {
         ),
       ),
     ),
+  );
+}
+
+/** What the worker found by itself. */
+function Findings() {
+  const { data, error, reload } = useAsked("AuditFindings", {});
+  const status = data?.auditFindings;
+  if (!status) return h(Loading, { error, reload });
+  const { lastRound, findings } = status;
+  const open = findings.filter((/** @type {any} */ one) => !one.resolvedAt);
+  return h(
+    "section",
+    { "aria-labelledby": "findings" },
+    h("h2", { id: "findings" }, "What the audit found"),
+    h("p", null, lastRound ? [`${plural(lastRound.products, "product")} recounted in the last round, which ended `, h(Time, { key: "t", at: lastRound.endedAt }), ` after ${duration((Date.parse(lastRound.endedAt) - Date.parse(lastRound.beganAt)) / 1_000)}: ${plural(lastRound.differences, "difference")}.`] : "The worker “audit” has not gone through all products yet."),
+    open.length > 0 && h("p", { class: "box warning" }, h("b", null, "Warning: "), `${plural(open.length, "number")} may be wrong. Repair the product, or all with `, h("code", null, "vitrine audit --repair"), "."),
+    findings.length > 0 &&
+      h(
+        Table,
+        { label: "Findings", head: ["Product", "Number", "Stored", "Recounted", "First seen", "Last seen", "Resolved"] },
+        findings.map((/** @type {any} */ one) =>
+          h(
+            "tr",
+            { key: `${one.productId} ${one.field}` },
+            h("th", { scope: "row" }, h("a", { class: "iso", href: `/console/products/${encodeURIComponent(one.productId)}` }, one.product?.name ?? one.productId)),
+            h("td", null, one.field),
+            h("td", { class: "iso" }, one.stored),
+            h("td", { class: "iso" }, one.expected),
+            h("td", null, h(Time, { at: one.firstSeenAt })),
+            h("td", null, h(Time, { at: one.lastSeenAt })),
+            h("td", null, h(Time, { at: one.resolvedAt })),
+          ),
+        ),
+      ),
   );
 }
 

@@ -324,7 +324,7 @@ impl StatsDifference {
     }
 }
 
-async fn product(
+pub(super) async fn product(
     id: Option<ProductId>,
     ctx: &Context<'_>,
 ) -> Result<Option<One<Product>>, Failure> {
