@@ -72,6 +72,9 @@ pub fn review(product: &str, external_id: impl fmt::Display, stars: i64) -> Revi
             body: String::new(),
             language: None,
             incentivized: false,
+            verified: false,
+            media: Vec::new(),
+            attributes: Vec::new(),
             helpful: 0,
             unhelpful: 0,
             created_at: Some(instant(NOW)),
@@ -290,6 +293,32 @@ impl ReviewBuilder {
     /// Sets its body.
     pub fn body(mut self, body: &str) -> Self {
         body.clone_into(&mut self.draft.body);
+        self
+    }
+
+    /// Lets the source vouch for a purchase.
+    pub fn verified(mut self) -> Self {
+        self.draft.verified = true;
+        self
+    }
+
+    /// Adds an image.
+    pub fn image(mut self, url: &str) -> Self {
+        self.draft.media.push(Media {
+            url: url.to_owned(),
+            alt: None,
+            kind: MediaKind::Image,
+        });
+        self
+    }
+
+    /// Adds a fact about the author.
+    pub fn attribute(mut self, key: &str, value: SpecValue) -> Self {
+        self.draft.attributes.push(Spec {
+            key: key.to_owned(),
+            value,
+            qualifier: None,
+        });
         self
     }
 

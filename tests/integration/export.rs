@@ -22,6 +22,7 @@ use vitrine_harness::{App, product, review, some_of};
 use vitrine_model::filter::ProductFilter;
 use vitrine_model::import::LineOutcome;
 use vitrine_model::product::{Kind, ProductStatus};
+use vitrine_model::spec::SpecValue;
 
 use crate::product::sample;
 
@@ -141,6 +142,16 @@ async fn reviews(app: &App) {
     let imported = review("lamp", 1, 5).author("Ida").helpful(3).unhelpful(1);
     app.has_reviews([
         imported
+            .verified()
+            .image("https://media.example.com/shining.jpg")
+            .attribute(
+                "hours_lit",
+                SpecValue::Quantity {
+                    value: 312.5,
+                    unit: "h".to_owned(),
+                },
+            )
+            .attribute("age_group", SpecValue::Text("25 to 34".to_owned()))
             .title("<Good> & \"cheap\"")
             .body("It shines.\u{1}")
             .recommends(true),

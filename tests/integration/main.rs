@@ -59,6 +59,7 @@ mod properties;
 mod reference;
 mod reference_admin;
 mod repairs;
+mod review_facts;
 mod review_faults;
 mod review_plans;
 mod review_rules;

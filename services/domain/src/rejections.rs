@@ -1,6 +1,10 @@
 //! Collects the errors of a record of a file.
 
 use vitrine_model::import::Rejection;
+use vitrine_model::product::{Media, MediaKind};
+use vitrine_model::review::{MAX_ATTRIBUTE_BYTES, MAX_REVIEW_ATTRIBUTES, MAX_REVIEW_MEDIA};
+use vitrine_model::spec::{self, Spec, SpecValue};
+use vitrine_model::unit::UnitTable;
 
 use crate::limits::{self, Checked};
 
@@ -36,6 +40,44 @@ impl Rejections {
     /// Checks a text and its length in characters.
     pub(crate) fn text(&mut self, field: &str, text: &str, min: usize, max: usize) {
         self.check(field, limits::text(text, min..=max));
+    }
+
+    /// Checks the images and videos of a review.
+    pub(crate) fn review_media(&mut self, media: &[Media]) {
+        self.ensure(media.len() <= MAX_REVIEW_MEDIA, "media", || {
+            let found = media.len();
+            format!("{found} images and videos; a review may have {MAX_REVIEW_MEDIA}")
+        });
+        for one in media {
+            self.check("media.url", limits::address(&one.url));
+            self.ensure(one.kind != MediaKind::Document, "media.kind", || {
+                "a review has images and videos, no documents".to_owned()
+            });
+        }
+    }
+
+    /// Checks the facts about the author of a review.
+    pub(crate) fn review_attributes(&mut self, attributes: &[Spec], units: &UnitTable) {
+        self.ensure(
+            attributes.len() <= MAX_REVIEW_ATTRIBUTES,
+            "attributes",
+            || {
+                let found = attributes.len();
+                format!("{found} attributes; a review may have {MAX_REVIEW_ATTRIBUTES}")
+            },
+        );
+        for one in attributes {
+            let field = format!("attributes.{}", one.key);
+            if let Err(wrong) = spec::check(one, units) {
+                self.add(&field, wrong.to_string());
+            }
+            if let SpecValue::Text(text) = &one.value {
+                self.ensure(text.len() <= MAX_ATTRIBUTE_BYTES, &field, || {
+                    let found = text.len();
+                    format!("{found} bytes; {MAX_ATTRIBUTE_BYTES} are possible")
+                });
+            }
+        }
     }
 
     /// Checks a text of at least one character, if there is one.

@@ -285,6 +285,8 @@ fn review_of_copy(product: ProductId, top: TopReview) -> Review {
         language: None,
         media: Vec::new(),
         verified: top.verified,
+        vouched: false,
+        attributes: Vec::new(),
         incentivized: false,
         origin: None,
         status: ReviewStatus::Published,

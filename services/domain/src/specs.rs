@@ -50,9 +50,17 @@ fn check_one(
     let key = known.map_or(&spec.key, |known| &known.key).clone();
     Ok(Spec {
         key,
+        ..with_unit_ids(spec, units)
+    })
+}
+
+/// The spec with the id of its unit, and its qualifier in normal form.
+pub(crate) fn with_unit_ids(spec: &Spec, units: &UnitTable) -> Spec {
+    Spec {
+        key: spec.key.clone(),
         value: canonical_unit(&spec.value, units),
         qualifier: spec.qualifier.as_deref().map(normal_qualifier),
-    })
+    }
 }
 
 /// The keys whose usage is less than that by a product with these specs, with the new usage.

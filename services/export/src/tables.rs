@@ -14,7 +14,7 @@ use vitrine_model::category::CategoryTree;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, GlobalId, SupplierId};
 use vitrine_model::product::{MediaKind, Product};
-use vitrine_model::spec::{Dictionary, KeyUsage, Spec, SpecValue};
+use vitrine_model::spec::{self, Dictionary, KeyUsage, Spec, SpecValue};
 use vitrine_model::supplier::Supplier;
 
 use crate::ExportReport;
@@ -51,7 +51,7 @@ const SPECS: [&str; 8] = [
     "qualifier",
     "shown",
 ];
-const REVIEWS: [&str; 17] = [
+const REVIEWS: [&str; 19] = [
     "id",
     "product",
     "sku",
@@ -63,6 +63,8 @@ const REVIEWS: [&str; 17] = [
     "status",
     "verified",
     "recommended",
+    "attributes",
+    "images",
     "language",
     "helpful",
     "unhelpful",
@@ -223,6 +225,13 @@ impl TablesWriter {
         let review = &stored.review;
         let author = review.author.as_ref();
         let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+        let attributes = review.attributes.iter();
+        let attributes = attributes
+            .map(|one| format!("{}: {}", spec::label(&one.key), one.value.display()))
+            .collect::<Vec<_>>();
+        let images = review.media.iter();
+        let images = images.filter(|media| media.kind == MediaKind::Image);
+        let images: Vec<&str> = images.map(|media| media.url.as_str()).collect();
         let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
         table.write_record([
             GlobalId::Review(review.product_id, review.id).encode(),
@@ -236,6 +245,8 @@ impl TablesWriter {
             review.status.name().to_owned(),
             yes(review.verified),
             review.recommended.map_or_else(String::new, yes),
+            cell(&attributes.join("; ")),
+            cell(&images.join(" ")),
             cell(review.language.as_deref().unwrap_or_default()),
             review.helpful.to_string(),
             review.unhelpful.to_string(),

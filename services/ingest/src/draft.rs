@@ -188,7 +188,7 @@ impl<'m> Drafter<'m> {
                 }
             }
         }
-        for mapped in self.mapping.reviews(row) {
+        for mapped in self.mapping.reviews(&mut self.cache, row) {
             let id = |draft: &ReviewDraft| draft.origin.external_id.clone();
             let review = self.checked(mapped, "review", line, id, problems);
             let review = review.and_then(|review| {

@@ -99,11 +99,12 @@ pub enum MappingOutput {
 pub(crate) struct MappingCache(Vec<specs::PlanCache>);
 
 impl MappingCache {
-    fn of(&mut self, product: usize) -> &mut specs::PlanCache {
-        if self.0.len() <= product {
-            self.0.resize_with(product + 1, specs::PlanCache::default);
+    /// The plans of a part of the mapping: of its products first, then of its reviews.
+    fn of(&mut self, part: usize) -> &mut specs::PlanCache {
+        if self.0.len() <= part {
+            self.0.resize_with(part + 1, specs::PlanCache::default);
         }
-        &mut self.0[product]
+        &mut self.0[part]
     }
 
     /// The paths that rows had, as far as specs were read.
@@ -180,7 +181,7 @@ impl Mapping {
             form: form::read(&section)?,
             joins: Vec::new(),
             products: products(&section, &reading, read_table)?,
-            reviews: reviews(&section, &reading)?,
+            reviews: reviews(&section, &reading, read_table)?,
             derived: false,
             uses: reading.uses.clone(),
         };
@@ -280,12 +281,19 @@ impl Mapping {
     }
 
     /// Maps a row to its reviews, each with its problems. One without a draft is rejected.
-    pub(crate) fn reviews(&self, row: Row<'_>) -> Vec<Mapped<ReviewDraft>> {
+    pub(crate) fn reviews(
+        &self,
+        cache: &mut MappingCache,
+        row: Row<'_>,
+    ) -> Vec<Mapped<ReviewDraft>> {
         let mut mapped = Vec::new();
-        for (records, review) in &self.reviews {
+        let products = self.products.len();
+        for (at, (records, review)) in self.reviews.iter().enumerate() {
             records.of(
                 row,
-                &mut |item, problems| review.draft(&self.system, item, problems),
+                &mut |item, problems| {
+                    review.draft(&self.system, cache.of(products + at), item, problems)
+                },
                 &mut mapped,
             );
         }
@@ -357,11 +365,12 @@ fn products(
 fn reviews(
     section: &Section<'_>,
     reading: &Reading,
+    read_table: &mut ReadTable<'_>,
 ) -> Result<Vec<(Records, ReviewMapping)>, MappingError> {
     let mut reviews = Vec::new();
     for section in section.tables("review")? {
         let records = Records::of_reviews(&section, reading)?;
-        let review = ReviewMapping::read(&section, reading)?;
+        let review = ReviewMapping::read(&section, reading, read_table)?;
         section.finish()?;
         reviews.push((records, review));
     }

@@ -105,7 +105,7 @@ impl Drafter<'_> {
 
     fn records(&mut self, row: mapping::Row<'_>) -> Vec<SampleRecord> {
         let products = self.mapping.products(&mut self.cache, row).into_iter();
-        let reviews = self.mapping.reviews(row).into_iter();
+        let reviews = self.mapping.reviews(&mut self.cache, row).into_iter();
         products
             .map(|mapped| SampleRecord::of("product", mapped))
             .chain(reviews.map(|mapped| SampleRecord::of("review", mapped)))

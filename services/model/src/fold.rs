@@ -185,6 +185,8 @@ mod tests {
             language: None,
             media: Vec::new(),
             verified: false,
+            vouched: false,
+            attributes: Vec::new(),
             incentivized: false,
             origin: None,
             status: ReviewStatus::Published,

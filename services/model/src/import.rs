@@ -128,6 +128,15 @@ pub struct ReviewDraft {
     pub language: Option<String>,
     /// Whether the author received something for it.
     pub incentivized: bool,
+    /// Whether the source vouches that the author bought the product.
+    #[serde(skip_serializing_if = "is_false")]
+    pub verified: bool,
+    /// Images and videos.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+    /// Facts about the reviewer; units in any known spelling.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<Spec>,
     /// The number of helpful votes.
     pub helpful: i64,
     /// The number of unhelpful votes.
@@ -169,6 +178,12 @@ impl Rejection {
             reason: reason.into(),
         }
     }
+}
+
+/// Whether a value is the usual one. It is left out of digests that are older than the field.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Returns a digest of a draft, stable across releases: equal drafts have equal digests.

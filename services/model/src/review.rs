@@ -10,6 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AuthorId, CategoryId, ProductId, ReviewId};
 use crate::product::Media;
 use crate::rating::Stars;
+use crate::spec::Spec;
 use crate::text::excerpt;
 
 /// The maximum number of reviews embedded in a product: its most helpful ones.
@@ -24,6 +25,10 @@ pub const MAX_BODY_CHARACTERS: usize = 10_000;
 pub const MAX_REPLY_CHARACTERS: usize = 5_000;
 /// The maximum number of images and videos of a review.
 pub const MAX_REVIEW_MEDIA: usize = 10;
+/// The maximum number of attributes of a review.
+pub const MAX_REVIEW_ATTRIBUTES: usize = 20;
+/// The maximum length of a text in an attribute of a review, in bytes.
+pub const MAX_ATTRIBUTE_BYTES: usize = 256;
 /// The maximum number of moderation decisions embedded in a review: its latest ones. The log keeps
 /// all.
 pub const MAX_DECISIONS: usize = 20;
@@ -261,6 +266,10 @@ pub struct Origin {
 
 /// A review with all its fields.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something else of the review"
+)]
 pub struct Review {
     /// The review's id.
     pub id: ReviewId,
@@ -282,8 +291,14 @@ pub struct Review {
     pub language: Option<String>,
     /// Images and videos.
     pub media: Vec<Media>,
-    /// Whether the author is known to have bought the product. Computed, never an input.
+    /// Whether the author is known to have bought the product: the shop recorded a purchase, or the
+    /// source vouches for one. Computed, never an input.
     pub verified: bool,
+    /// Whether the source of an imported review vouches for a purchase.
+    pub vouched: bool,
+    /// Facts about the reviewer that a feed has: `hours_played`, `age_group`. They are like specs,
+    /// but their keys are not in the dictionary.
+    pub attributes: Vec<Spec>,
     /// Whether the author received something for it.
     pub incentivized: bool,
     /// The source, for imported reviews.

@@ -40,6 +40,18 @@ pub struct Spec<T = String> {
     pub qualifier: Option<T>,
 }
 
+impl Spec {
+    /// Borrows the texts.
+    #[must_use]
+    pub fn as_ref(&self) -> Spec<&str> {
+        Spec {
+            key: &self.key,
+            value: self.value.as_ref(),
+            qualifier: self.qualifier.as_deref(),
+        }
+    }
+}
+
 impl Spec<&str> {
     /// Copies the texts.
     #[must_use]
@@ -122,6 +134,23 @@ impl ValueType {
 impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl SpecValue {
+    /// Borrows the texts.
+    #[must_use]
+    pub fn as_ref(&self) -> SpecValue<&str> {
+        match self {
+            Self::Text(text) => SpecValue::Text(text),
+            Self::Number(value) => SpecValue::Number(*value),
+            Self::Quantity { value, unit } => SpecValue::Quantity {
+                value: *value,
+                unit,
+            },
+            Self::Boolean(value) => SpecValue::Boolean(*value),
+            Self::Date(at) => SpecValue::Date(*at),
+        }
     }
 }
 
@@ -445,7 +474,8 @@ fn dimension_of(key: &str, unit: &str, units: &UnitTable) -> Result<String, Spec
 }
 
 /// `screen_size` as `Screen size`.
-fn label(key: &str) -> String {
+#[must_use]
+pub fn label(key: &str) -> String {
     let words = key.replace('_', " ");
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -919,13 +919,15 @@ fn erase_review(policy: ErasurePolicy) -> Vec<Document> {
             "recommended",
             "dimensions",
             "language",
+            "vouched",
             "traits",
             "marks",
             "reply",
             "queue",
         ] },
     ];
-    let mut stages = vec![always, doc! { "$unset": "author" }];
+    // Facts about the reviewer go, whatever happens to the text.
+    let mut stages = vec![always, doc! { "$unset": ["author", "attributes"] }];
     if policy == ErasurePolicy::Remove {
         stages.extend(removed);
     }

@@ -426,13 +426,17 @@ fn import_pipeline(review: &Review, digest: &str, now: Timestamp) -> Vec<Documen
     set.insert("origin.digest", doc! { "$literal": digest });
     set.extend(dirty_at(now));
     set.insert("revision", doc! { "$add": ["$revision", 1] });
-    // A purchase is known of the author, not of the review: another author loses the
-    // verification.
+    // A purchase is known of the author, not of the review: another author loses the verification.
+    // Where only the source vouched for it, the source can also take it back. A purchase that was
+    // recorded a moment ago is found again later (`Store::recheck_purchases`).
     let own = review.author.as_ref().map(|author| author.id.0.as_str());
     let same = doc! { "$eq": ["$author._id", { "$literal": own.unwrap_or_default() }] };
     let verified = doc! { "$cond": [
         same,
-        { "$or": ["$verified", review.verified] },
+        { "$or": [
+            { "$and": ["$verified", { "$ne": ["$vouched", true] }] },
+            review.verified,
+        ] },
         review.verified,
     ] };
     let mut pipeline = vec![

@@ -366,6 +366,9 @@ fn draft(product: &ExternalRef, n: usize) -> ReviewDraft {
         body: "It came in time, works as it should, and has not disappointed us so far. ".repeat(4),
         language: Some(if n.is_multiple_of(10) { "de" } else { "en" }.to_owned()),
         incentivized: false,
+        verified: false,
+        media: Vec::new(),
+        attributes: Vec::new(),
         helpful: i64::try_from(helpful).unwrap_or(0),
         unhelpful: 0,
         created_at: Some(Timestamp::from_millis(

@@ -17,7 +17,7 @@ async fn seen(app: &App, catalog: &vitrine_domain::Catalog) -> Value {
             supplier { supplierId name country } specs { key label text qualifier }
             ratingStats { count average histogram { rating count } recommendedShare }
             topReviews(first: 10) { reviewId title rating helpfulCount }
-            reviews(first: 10) { nodes { id rating title body status helpfulCount unhelpfulCount isVerified: verified
+            reviews(first: 10) { nodes { id rating title body status helpfulCount unhelpfulCount isVerified: verified media { url } attributes { name label text }
                 author { name } reply { text } createdAt editedAt revision reports { by reason note }
                 moderation { by reason note } versions { title rating } } }
         } }

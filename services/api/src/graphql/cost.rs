@@ -184,6 +184,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("RecentRatings.histogram", 0, Usual(5)),
     ("RecordActivityPayload.ignored", 0, Usual(20)),
     ("RepairRatingStatsPayload.differences", 0, Usual(20)),
+    ("Review.attributes", OBJECT, Usual(3)),
     ("Review.body", LONG_TEXT, Usual(1)),
     ("Review.dimensions", 0, Usual(3)),
     ("Review.media", 0, Usual(3)),

@@ -42,7 +42,7 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
 }
 
 /// All errors of a review draft.
-pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
+pub(super) fn review(draft: &ReviewDraft, units: &UnitTable) -> Vec<Rejection> {
     let mut errors = Rejections::default();
     errors.check("external_id", limits::code(&draft.origin.external_id));
     errors.text("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
@@ -61,6 +61,8 @@ pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
             errors.add("dimensions", wrong.to_string());
         }
     }
+    errors.review_media(&draft.media);
+    errors.review_attributes(&draft.attributes, units);
     errors.into_all()
 }
 

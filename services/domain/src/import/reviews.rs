@@ -11,11 +11,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft, digest};
 use vitrine_model::review::{Origin, Review, ReviewStatus};
+use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
 use vitrine_storage::reviews::KnownReview;
 
 use super::{ImportSession, check};
 use crate::DomainError;
+use crate::specs::with_unit_ids;
 
 /// With at least this many reviews per product in a batch, folding while inserting is cheaper.
 const REVIEWS_PER_PRODUCT: usize = 4;
@@ -64,10 +66,11 @@ impl ImportSession {
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
         let known = self.known_for(drafts, round).await?;
+        let reference = self.catalog.reference();
         let mut new = Vec::new();
         for at in round {
             let draft = &drafts[*at];
-            match Self::review_of(draft, &known) {
+            match Self::review_of(draft, &known, &reference.units) {
                 Err(outcome) => drop(outcomes.insert(*at, outcome)),
                 Ok((review, digest)) if known.reviews.contains_key(&draft.origin) => {
                     let outcome = self.update_review(review, digest).await?;
@@ -81,7 +84,11 @@ impl ImportSession {
     }
 
     /// The review that a draft describes, with its digest; `Err` when there is nothing to write.
-    fn review_of(draft: &ReviewDraft, known: &Known) -> Result<(Review, String), LineOutcome> {
+    fn review_of(
+        draft: &ReviewDraft,
+        known: &Known,
+        units: &UnitTable,
+    ) -> Result<(Review, String), LineOutcome> {
         let digest = digest(draft);
         let before = known.reviews.get(&draft.origin);
         if before.is_some_and(|before| before.digest == digest) {
@@ -92,7 +99,7 @@ impl ImportSession {
                 "author", ERASED,
             )]));
         }
-        let mut refused = check::review(draft);
+        let mut refused = check::review(draft, units);
         let product = known.products.get(&draft.product).map(|(id, _)| *id);
         if product.is_none() {
             refused.push(Rejection::new("product", no_product(&draft.product)));
@@ -114,13 +121,13 @@ impl ImportSession {
                 let claimed = known.claimed.get(&draft.origin).copied();
                 let id = before.map(|before| before.id).or(claimed);
                 let id = id.unwrap_or_else(ReviewId::random);
-                let verified = draft.author.as_ref().is_some_and(|author| {
+                let bought = draft.author.as_ref().is_some_and(|author| {
                     let buyer = (product, author.id.clone());
                     known.buyers.contains(&buyer)
                 });
                 let review = Review {
-                    verified,
-                    ..review(id, product, draft)
+                    verified: bought || draft.verified,
+                    ..review(id, product, draft, units)
                 };
                 Ok((review, digest))
             }
@@ -378,7 +385,8 @@ impl ImportSession {
     }
 }
 
-fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft) -> Review {
+fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft, units: &UnitTable) -> Review {
+    let attributes = draft.attributes.iter();
     Review {
         id,
         product_id: product,
@@ -389,8 +397,10 @@ fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft) -> Review {
         title: draft.title.clone(),
         body: draft.body.clone(),
         language: draft.language.clone(),
-        media: Vec::new(),
-        verified: false,
+        media: draft.media.clone(),
+        verified: draft.verified,
+        vouched: draft.verified,
+        attributes: attributes.map(|one| with_unit_ids(one, units)).collect(),
         incentivized: draft.incentivized,
         origin: Some(Origin {
             system: draft.origin.system.clone(),

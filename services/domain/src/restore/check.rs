@@ -9,6 +9,7 @@ use vitrine_model::review::{
     MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS, Review, ReviewStatus, Vote,
 };
 use vitrine_model::spec::{self, Dictionary, KeyUsage, SpecKey};
+use vitrine_model::unit::UnitTable;
 use vitrine_storage::export::StoredReview;
 
 use super::RestoreSession;
@@ -163,7 +164,7 @@ pub(super) fn spec_key(key: &SpecKey) -> Vec<Rejection> {
 }
 
 /// All errors of a review.
-pub(super) fn review(stored: &StoredReview) -> Vec<Rejection> {
+pub(super) fn review(stored: &StoredReview, units: &UnitTable) -> Vec<Rejection> {
     let mut found = Rejections::default();
     let review = &stored.review;
     found.text("title", &review.title, 0, MAX_TITLE_CHARACTERS);
@@ -177,10 +178,11 @@ pub(super) fn review(stored: &StoredReview) -> Vec<Rejection> {
             found.add("dimensions", wrong.to_string());
         }
     }
-    found.check("media", limits::media_count(review.media.len()));
-    for media in &review.media {
-        found.check("media.url", limits::address(&media.url));
-    }
+    found.review_media(&review.media);
+    found.review_attributes(&review.attributes, units);
+    found.ensure(review.verified || !review.vouched, "vouched", || {
+        "a review whose source vouches for the purchase is verified".to_owned()
+    });
     if let Some(origin) = &review.origin {
         found.check("origin.external_id", limits::code(&origin.external_id));
     }

@@ -27,7 +27,7 @@ impl RestoreSession {
         let mut outcomes = Vec::with_capacity(reviews.len());
         let (mut new, mut places, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for (at, stored) in reviews.into_iter().enumerate() {
-            let wrong = check::review(&stored);
+            let wrong = check::review(&stored, &self.units);
             let has_product = products.contains(&stored.review.product_id);
             outcomes.push(match known.get(&stored.review.id) {
                 _ if !wrong.is_empty() => LineOutcome::Rejected(wrong),

@@ -432,6 +432,11 @@ fn review_line(review: &Review) -> String {
         .map(|(name, stars)| (name.clone(), i64::from(*stars).into()))
         .collect::<serde_json::Map<String, Value>>()
         .into();
+    let attributes: Vec<Value> = review
+        .attributes
+        .iter()
+        .map(|one| json!({ "name": one.key, "text": one.value.display() }))
+        .collect();
     json!({
         "type": "review",
         "id": GlobalId::Review(review.product_id, review.id).encode(),
@@ -446,6 +451,7 @@ fn review_line(review: &Review) -> String {
         "media": media,
         "status": review.status.name(),
         "verified": review.verified,
+        "attributes": attributes,
         "createdAt": review.created_at.map(|at| at.to_string()),
         "editedAt": review.edited_at.map(|at| at.to_string()),
     })

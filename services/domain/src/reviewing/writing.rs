@@ -312,6 +312,7 @@ impl Catalog {
             decisions: own.decisions.clone(),
             origin: own.origin.clone(),
             verified: own.verified || new.verified,
+            vouched: own.vouched,
             applied: own.applied.clone(),
             reports: own.reports,
             ..new
@@ -504,6 +505,8 @@ impl Catalog {
             language: content.language,
             media: content.media,
             verified: bought,
+            vouched: false,
+            attributes: Vec::new(),
             incentivized: false,
             origin: None,
             status,

@@ -252,7 +252,7 @@ impl SaidRecord {
     }
 
     fn content(self) -> Result<Content, Rejection> {
-        let specs = self.specs.into_iter().map(SpecRecord::spec);
+        let specs = self.specs.into_iter().map(|one| one.spec("specs"));
         let category = self
             .category
             .as_deref()
@@ -331,7 +331,7 @@ impl ProductRecord {
                 });
             }
         }
-        let specs = self.specs.into_iter().map(SpecRecord::spec);
+        let specs = self.specs.into_iter().map(|one| one.spec("specs"));
         let supplier = self.supplier.map(SupplierCopy::extract);
         let product = Product {
             id: product_id("id", &self.id)?,
@@ -409,7 +409,7 @@ fn fields<T: DeserializeOwned>(value: Value) -> Result<T, Rejection> {
 }
 
 impl SpecRecord {
-    fn of(spec: &Spec) -> Self {
+    pub(super) fn of(spec: &Spec) -> Self {
         let mut record = Self {
             key: spec.key.clone(),
             qualifier: spec.qualifier.clone(),
@@ -428,7 +428,8 @@ impl SpecRecord {
         record
     }
 
-    fn spec(self) -> Result<Spec, Rejection> {
+    /// The spec; `field` is where it stands.
+    pub(super) fn spec(self, field: &str) -> Result<Spec, Rejection> {
         let quantity = |QuantityRecord { value, unit }| SpecValue::Quantity { value, unit };
         let values = [
             self.text.map(SpecValue::Text),
@@ -440,7 +441,7 @@ impl SpecRecord {
         let mut values = values.into_iter().flatten();
         let (Some(value), None) = (values.next(), values.next()) else {
             let reason = "a spec has one of text, number, quantity, boolean and date";
-            return Err(Rejection::new(format!("specs.{}", self.key), reason));
+            return Err(Rejection::new(format!("{field}.{}", self.key), reason));
         };
         Ok(Spec {
             key: self.key,

@@ -16,10 +16,15 @@ use vitrine_model::review::{
     ReviewStatus, ReviewVersion, Vote,
 };
 
+use super::product::SpecRecord;
 use super::{instant, is_false, product_gid, product_id, review_gid, review_id};
 
 /// A review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something else of the review"
+)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewRecord {
     /// The global id.
@@ -49,6 +54,12 @@ pub struct ReviewRecord {
     pub media: Vec<Media>,
     /// Whether the author is known to have bought the product.
     pub verified: bool,
+    /// Whether the feed that it came from vouches for that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub vouched: bool,
+    /// Facts about the author.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<SpecRecord>,
     /// Whether the author received something for it.
     pub incentivized: bool,
     /// The feed that it came from.
@@ -246,6 +257,8 @@ impl ReviewRecord {
             language: review.language.clone(),
             media: review.media.clone(),
             verified: review.verified,
+            vouched: review.vouched,
+            attributes: review.attributes.iter().map(SpecRecord::of).collect(),
             incentivized: review.incentivized,
             origin,
             erased: stored.erased,
@@ -269,6 +282,10 @@ impl ReviewRecord {
     pub(crate) fn stored(self) -> Result<StoredReview, Rejection> {
         let (product_id, id) = self.ids()?;
         let (origin, digest) = self.origin.map(OriginRecord::origin).unzip();
+        let attributes = self
+            .attributes
+            .into_iter()
+            .map(|one| one.spec("attributes"));
         let review = Review {
             id,
             product_id,
@@ -281,6 +298,8 @@ impl ReviewRecord {
             language: self.language,
             media: self.media,
             verified: self.verified,
+            vouched: self.vouched,
+            attributes: attributes.collect::<Result<_, _>>()?,
             incentivized: self.incentivized,
             origin,
             status: self.status,

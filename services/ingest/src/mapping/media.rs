@@ -1,4 +1,4 @@
-//! Mapping rows to media: images, videos and documents of a product.
+//! Mapping rows to media: images, videos and documents of a product, images and videos of a review.
 
 use vitrine_model::product::{Media, MediaKind};
 
@@ -30,27 +30,59 @@ struct Addresses<'f> {
     field: &'f Field,
 }
 
+const KINDS: [(&str, MediaKind); 3] = [
+    ("image", MediaKind::Image),
+    ("video", MediaKind::Video),
+    ("document", MediaKind::Document),
+];
+
 /// Reads the media settings of a product section.
 pub(super) fn read(
     section: &Section<'_>,
     defaults: &Reading,
 ) -> Result<Vec<MediaFields>, MappingError> {
+    read_kinds(section, &KINDS, defaults)
+}
+
+/// Reads the media settings of a review section.
+pub(super) fn read_of_review(
+    section: &Section<'_>,
+    defaults: &Reading,
+) -> Result<Vec<MediaFields>, MappingError> {
+    read_kinds(section, &KINDS[..2], defaults)
+}
+
+/// The media of a row; records a problem for each URL that is invalid.
+pub(super) fn all(fields: &[MediaFields], row: Row<'_>, problems: &mut Problems) -> Vec<Media> {
+    let mut media = Vec::new();
+    for fields in fields {
+        for item in fields.items(row) {
+            media.extend(fields.media(item, problems));
+        }
+    }
+    media
+}
+
+fn read_kinds(
+    section: &Section<'_>,
+    kinds: &[(&str, MediaKind)],
+    defaults: &Reading,
+) -> Result<Vec<MediaFields>, MappingError> {
     let sections = section.tables("media")?.into_iter();
     sections
         .map(|section| {
-            let fields = medium(&section, defaults)?;
+            let fields = medium(&section, kinds, defaults)?;
             section.finish()?;
             Ok(fields)
         })
         .collect()
 }
 
-fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, MappingError> {
-    const KINDS: [(&str, MediaKind); 3] = [
-        ("image", MediaKind::Image),
-        ("video", MediaKind::Video),
-        ("document", MediaKind::Document),
-    ];
+fn medium(
+    section: &Section<'_>,
+    kinds: &[(&str, MediaKind)],
+    defaults: &Reading,
+) -> Result<MediaFields, MappingError> {
     let each = section.text("each")?.unwrap_or(".");
     Ok(MediaFields {
         each: UsedPath::parse(each, &section.at("each"), &defaults.uses)
@@ -61,19 +93,19 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
             .filter(|text| !text.is_empty())
             .map(str::to_owned),
         alt: optional(section, "alt", defaults)?,
-        kind: section.choice("kind", &KINDS)?.unwrap_or(MediaKind::Image),
+        kind: section.choice("kind", kinds)?.unwrap_or(MediaKind::Image),
     })
 }
 
 impl MediaFields {
     /// The items of the list; the row itself if the path is `.`.
-    pub(super) fn items<'v>(&self, row: Row<'v>) -> Vec<Row<'v>> {
+    fn items<'v>(&self, row: Row<'v>) -> Vec<Row<'v>> {
         let items = self.each.all(row).into_iter();
         items.map(|item| row.at(item)).collect()
     }
 
     /// Maps an item to media; records a problem for each URL that is invalid.
-    pub(super) fn media(&self, item: Row<'_>, problems: &mut Problems) -> Vec<Media> {
+    fn media(&self, item: Row<'_>, problems: &mut Problems) -> Vec<Media> {
         let found = self.url.known(
             item,
             problems,

@@ -3,7 +3,7 @@
 use vitrine_model::contribution::ProductField;
 use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
-use vitrine_model::product::{Details, Media, ProductStatus};
+use vitrine_model::product::{Details, ProductStatus};
 use vitrine_model::supplier::country_code;
 
 use super::category::Category;
@@ -150,7 +150,7 @@ impl ProductMapping {
             category,
             supplier: self.supplier(row, problems),
             price: self.price(row, problems),
-            media: self.media(row, problems),
+            media: super::media::all(&self.media, row, problems),
             specs: specs.map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
             details: kind.as_deref().map_or(Details::Generic, |kind| {
                 self.details.details(kind, row, problems)
@@ -239,16 +239,6 @@ impl ProductMapping {
                 &|price| format!("{} {}", price.amount(), price.currency.code()),
             )
         })
-    }
-
-    fn media(&self, row: Row<'_>, problems: &mut Problems) -> Vec<Media> {
-        let mut media = Vec::new();
-        for fields in &self.media {
-            for item in fields.items(row) {
-                media.extend(fields.media(item, problems));
-            }
-        }
-        media
     }
 }
 

@@ -7,11 +7,13 @@ use vitrine_model::rating::Stars;
 
 use super::error::MappingError;
 use super::field::Field;
+use super::media::{self, MediaFields};
 use super::path::Row;
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::Reading;
 use super::section::Section;
+use super::specs::{PlanCache, Specs};
 
 mod author;
 mod rating;
@@ -33,6 +35,9 @@ pub(super) struct ReviewMapping {
     body: Option<Field>,
     language: Option<Field>,
     incentivized: Option<Field>,
+    verified: Option<Field>,
+    media: Vec<MediaFields>,
+    attributes: Option<Specs>,
     helpful: Option<Field>,
     unhelpful: Option<Field>,
     votes: Option<Field>,
@@ -40,7 +45,11 @@ pub(super) struct ReviewMapping {
 }
 
 impl ReviewMapping {
-    pub(super) fn read(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
+    pub(super) fn read(
+        section: &Section<'_>,
+        defaults: &Reading,
+        read_table: &mut super::ReadTable<'_>,
+    ) -> Result<Self, MappingError> {
         let optional = |name| optional(section, name, defaults);
         let review = Self {
             external_id: required(section, "external_id", defaults)?,
@@ -54,6 +63,9 @@ impl ReviewMapping {
             body: self::optional(section, "body", &defaults.keeping_lines())?,
             language: optional("language")?,
             incentivized: optional("incentivized")?,
+            verified: optional("verified")?,
+            media: media::read_of_review(section, defaults)?,
+            attributes: attributes(section, defaults, read_table)?,
             helpful: optional("helpful")?,
             unhelpful: optional("unhelpful")?,
             votes: optional("votes")?,
@@ -69,6 +81,7 @@ impl ReviewMapping {
     pub(super) fn draft(
         &self,
         system: &str,
+        plans: &mut PlanCache,
         row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<ReviewDraft> {
@@ -94,6 +107,12 @@ impl ReviewMapping {
             body: text(self.body.as_ref(), row, problems).unwrap_or_default(),
             language: text(self.language.as_ref(), row, problems),
             incentivized: boolean(self.incentivized.as_ref(), problems).unwrap_or(false),
+            verified: boolean(self.verified.as_ref(), problems).unwrap_or(false),
+            media: media::all(&self.media, row, problems),
+            attributes: self
+                .attributes
+                .as_ref()
+                .map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
             helpful,
             unhelpful,
             created_at: self
@@ -180,6 +199,18 @@ fn author(section: &Section<'_>, defaults: &Reading) -> Result<Option<AuthorFiel
     }
     section.finish()?;
     Ok(Some(fields))
+}
+
+/// Reads the facts about reviewers, which have the settings of specs.
+fn attributes(
+    section: &Section<'_>,
+    defaults: &Reading,
+    read_table: &mut super::ReadTable<'_>,
+) -> Result<Option<Specs>, MappingError> {
+    let Some(attributes) = section.section("attributes")? else {
+        return Ok(None);
+    };
+    Specs::read_attributes(attributes, defaults, read_table).map(Some)
 }
 
 fn rating(section: &Section<'_>, defaults: &Reading) -> Result<RatingField, MappingError> {

@@ -60,6 +60,11 @@ impl<'t> Section<'t> {
         self.table.get(name)
     }
 
+    /// Whether there is a setting, without reading it.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.table.contains_key(name)
+    }
+
     /// Reads a text.
     pub(super) fn text(&self, name: &'static str) -> Read<Option<&'t str>> {
         self.value(name)

@@ -32,9 +32,11 @@ use key::KeyStyle;
 use plan::PathPlan;
 use rule::Rule;
 
-/// The settings for the specs of a product.
+/// The settings for the specs of a product, or for the attributes of a review.
 #[derive(Clone, Debug)]
 pub(super) struct Specs {
+    /// The path of the settings: `product.specs`.
+    setting: String,
     from: UsedPath,
     category: Option<UsedPath>,
     auto: bool,
@@ -85,6 +87,7 @@ impl Specs {
         let from = section.text("from")?.unwrap_or(".");
         let reading = defaults.with(&section)?;
         let specs = Self {
+            setting: section.path().to_owned(),
             from: UsedPath::parse(from, &section.at("from"), &reading.uses)
                 .map_err(|reason| section.invalid("from", reason))?,
             category: category(&section, &reading.uses)?,
@@ -108,6 +111,21 @@ impl Specs {
         check_categories(&specs)?;
         section.finish()?;
         Ok(specs)
+    }
+
+    /// Reads the settings for the attributes of reviews. Not everything in a row of reviews is one.
+    pub(super) fn read_attributes(
+        section: Section<'_>,
+        defaults: &Reading,
+        read_table: &mut super::ReadTable<'_>,
+    ) -> Result<Self, MappingError> {
+        let chosen = ["from", "include", "auto"];
+        if !chosen.iter().any(|name| section.has(name)) {
+            let reason = "needs include or from: which values of the row are facts about the \
+                          reviewer; auto = false leaves that to rename, units and rules";
+            return Err(MappingError::setting(section.path(), reason));
+        }
+        Self::read(section, defaults, read_table)
     }
 
     /// Maps a row to specs.
@@ -198,11 +216,14 @@ fn check_categories(specs: &Specs) -> Result<(), MappingError> {
     let rule = specs.rules.iter().find(|rule| rule.has_categories());
     let setting = match rule {
         Some(rule) => format!("{}.category", rule.name),
-        None if !specs.rename_in.is_empty() => "product.specs.rename_in".to_owned(),
-        None if !specs.unit_file.is_empty() => "product.specs.unit_file".to_owned(),
+        None if !specs.rename_in.is_empty() => format!("{}.rename_in", specs.setting),
+        None if !specs.unit_file.is_empty() => format!("{}.unit_file", specs.setting),
         None => return Ok(()),
     };
-    let reason = "can match no row without product.specs.category, the path of the category";
+    let reason = format!(
+        "can match no row without {}.category, the path of the category",
+        specs.setting
+    );
     Err(MappingError::setting(setting, reason))
 }
 

@@ -493,7 +493,10 @@ const REVIEWS: &str = r#"
 fn review(row: &Value) -> Result<ReviewDraft, Vec<String>> {
     let mapping = parse(REVIEWS).unwrap();
     assert_eq!(mapping.output(), MappingOutput::Reviews);
-    let mapped = mapping.reviews(row.into()).pop().unwrap();
+    let mapped = mapping
+        .reviews(&mut MappingCache::default(), row.into())
+        .pop()
+        .unwrap();
     mapped.draft.ok_or_else(|| {
         mapped
             .problems

@@ -9,8 +9,9 @@ use vitrine_model::review::{
     Applied, Decision, DecisionReason, Origin, QueueReason, Queued, Reply, Review, ReviewStatus,
     Traits,
 };
+use vitrine_model::spec::Spec;
 
-use super::product::{media, read_media};
+use super::product::{media, plain_spec, read_media, read_spec};
 use super::stats::{author, read_author, read_stars};
 use super::{REVIEW_VERSION, put};
 use crate::raw::{Fields, Read, date, integer, stored_id};
@@ -151,6 +152,8 @@ pub(crate) fn content(review: &Review) -> Document {
     put(&mut doc, "recommended", review.recommended);
     put(&mut doc, "dimensions", dimensions(&review.dimensions));
     put(&mut doc, "language", review.language.as_deref());
+    put(&mut doc, "vouched", review.vouched.then_some(true));
+    put(&mut doc, "attributes", attributes(&review.attributes));
     put(&mut doc, "created_at", review.created_at.map(date));
     put(&mut doc, "edited_at", review.edited_at.map(date));
     doc
@@ -167,11 +170,13 @@ pub(crate) fn by(review: &Review) -> Bson {
 }
 
 /// The content fields that a review may lack.
-pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
+pub(crate) const OPTIONAL_CONTENT: [&str; 8] = [
     "author",
     "recommended",
     "dimensions",
     "language",
+    "vouched",
+    "attributes",
     "created_at",
     "edited_at",
 ];
@@ -182,6 +187,10 @@ pub(crate) fn origin_document(origin: &Origin, digest: Option<&str>) -> Document
         "external_id": &origin.external_id,
         "digest": digest.unwrap_or_default(),
     }
+}
+
+fn attributes(attributes: &[Spec]) -> Option<Vec<Document>> {
+    (!attributes.is_empty()).then(|| attributes.iter().map(plain_spec).collect())
 }
 
 fn dimensions(dimensions: &BTreeMap<String, Stars>) -> Option<Document> {
@@ -223,6 +232,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
         language: fields.opt_string("language")?,
         media: fields.docs("media", read_media)?,
         verified: fields.bool("verified")?,
+        vouched: fields.opt_bool("vouched")?.unwrap_or(false),
+        attributes: fields.docs("attributes", read_spec)?,
         incentivized: fields.bool("incentivized")?,
         origin: fields.opt_doc("origin")?.map(read_origin).transpose()?,
         status: status.ok_or_else(|| fields.corrupt("status"))?,

@@ -1,18 +1,21 @@
 //! Output types for reviews.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use vitrine_api_derive::{Direct, direct};
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::review::{self, ReviewStatus, TopReview, Vote};
+use vitrine_model::spec::label;
 
 use super::common::{Media, count};
 use super::details::all;
 use super::moderation::{ModerationEntry, QueueReason, ReviewReport};
 use super::product::Product;
+use super::spec::{Display, Spec, SpecValue};
 use crate::execution::direct::One;
-use crate::execution::{Failure, List, LongText, NullableAt as _, R};
+use crate::execution::{At as _, Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
@@ -36,6 +39,34 @@ pub(crate) enum Status {
 pub(crate) struct ReviewAuthor {
     /// The display name.
     name: String,
+}
+
+pub(crate) struct ReviewAttribute<'a>(Spec<'a>);
+
+/// A fact about the reviewer that the source of an imported review has, such as hours played or an
+/// age group. Its name is not a key of the spec dictionary.
+#[direct]
+#[Object]
+impl ReviewAttribute<'_> {
+    /// The name: `hours_played`.
+    fn name(&self) -> &str {
+        self.0.own_key()
+    }
+
+    /// The name for display: `Hours played`.
+    fn label(&self) -> String {
+        label(self.0.own_key())
+    }
+
+    /// The typed value.
+    fn value(&self) -> SpecValue {
+        self.0.typed_value()
+    }
+
+    /// The value formatted for display: `312 h`.
+    fn text(&self) -> Cow<'_, str> {
+        self.0.shown()
+    }
 }
 
 /// A review's rating of one aspect of the product.
@@ -191,7 +222,14 @@ impl Review {
         all(self.0.media.clone())
     }
 
-    /// Whether a purchase of the product by the author is known.
+    /// Facts about the reviewer that the source of an imported review has, at most 20, in the order
+    /// of the source.
+    fn attributes(&self, ctx: &Context<'_>) -> R<List<ReviewAttribute<'_>>> {
+        attributes(&self.0, ctx).at(ctx)
+    }
+
+    /// Whether a purchase of the product by the author is known: the shop recorded it, or the source
+    /// of an imported review vouches for it.
     fn verified(&self) -> bool {
         self.0.verified
     }
@@ -342,7 +380,7 @@ impl ReviewExcerpt {
         count(self.review.helpful)
     }
 
-    /// Whether a purchase of the product by the author is known.
+    /// Whether a purchase of the product by the author is known, as of the review.
     fn verified(&self) -> bool {
         self.review.verified
     }
@@ -389,6 +427,19 @@ async fn versions(
     }
     let found = session.loaders.versions(review.0.id).await?;
     Ok(Some(all(found)))
+}
+
+fn attributes<'a>(
+    review: &'a review::Review,
+    ctx: &Context<'_>,
+) -> Result<List<ReviewAttribute<'a>>, Failure> {
+    let attributes = review.attributes.iter();
+    if attributes.len() == 0 {
+        return Ok(List::default());
+    }
+    let display = Display::new(ctx.session().catalog.reference(), &[])?;
+    let shown = attributes.map(|one| ReviewAttribute(display.show(one.as_ref())));
+    Ok(shown.collect())
 }
 
 fn author(author: Option<&review::Author>) -> Option<ReviewAuthor> {

@@ -38,6 +38,28 @@ impl Spec<'_> {
 
     /// The typed value.
     fn value(&self) -> SpecValue {
+        self.typed_value()
+    }
+
+    /// The value formatted for display, in the requested unit if there is one: `31.5 in`.
+    fn text(&self) -> Cow<'_, str> {
+        self.shown()
+    }
+
+    /// The scope of the value if it does not apply everywhere, such as a region or a size system.
+    fn qualifier(&self) -> Option<&str> {
+        self.spec.qualifier
+    }
+}
+
+impl Spec<'_> {
+    /// The key as stored, whether the dictionary has it or not.
+    pub(super) fn own_key(&self) -> &str {
+        self.spec.key
+    }
+
+    /// The value with what is computed of it.
+    pub(super) fn typed_value(&self) -> SpecValue {
         match &self.spec.value {
             spec::SpecValue::Text(text) => SpecValue::Text(TextValue {
                 text: (*text).to_owned(),
@@ -56,8 +78,8 @@ impl Spec<'_> {
         }
     }
 
-    /// The value formatted for display, in the requested unit if there is one: `31.5 in`.
-    fn text(&self) -> Cow<'_, str> {
+    /// The value as text, in the requested unit if there is one.
+    pub(super) fn shown(&self) -> Cow<'_, str> {
         match &self.spec.value {
             spec::SpecValue::Text(text) => Cow::Borrowed(text),
             spec::SpecValue::Quantity { value, unit } if self.display.converts() => {
@@ -68,13 +90,6 @@ impl Spec<'_> {
         }
     }
 
-    /// The scope of the value if it does not apply everywhere, such as a region or a size system.
-    fn qualifier(&self) -> Option<&str> {
-        self.spec.qualifier
-    }
-}
-
-impl Spec<'_> {
     /// While a key is being merged into another, products may still have the old key.
     fn current_key(&self) -> &str {
         self.known().map_or(self.spec.key, |known| &known.key)

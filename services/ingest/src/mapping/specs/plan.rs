@@ -156,12 +156,12 @@ impl Specs {
         options.unit = options.unit.or(unit);
         let renamed = self.renamed(category, &text).map(Named::take);
         let key = options.key.take().or(renamed).map_or(derived.key, Ok);
+        let mut by: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+        if by.is_empty() {
+            by.push(&self.setting);
+        }
         SpecReading {
-            by: rules
-                .iter()
-                .map(|rule| rule.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", "),
+            by: by.join(", "),
             key,
             options,
             reading: applied(rules, &self.reading),

@@ -19,7 +19,7 @@ use super::rule::{RuleOptions, SPEC_PARTS};
 /// How a value is mapped to specs.
 #[derive(Clone, Debug)]
 pub(super) struct SpecReading {
-    /// The names of the rules that say so.
+    /// The names of the rules that say so, or of the settings of all specs.
     pub(super) by: String,
     /// The key, or the reason why there is none.
     pub(super) key: Result<String, String>,
@@ -71,15 +71,6 @@ impl Mapped {
 }
 
 impl SpecReading {
-    /// The names of the rules that say so, for people.
-    pub(super) fn by(&self) -> String {
-        if self.by.is_empty() {
-            "product.specs".to_owned()
-        } else {
-            self.by.clone()
-        }
-    }
-
     /// Returns true if whole objects are read.
     pub(super) fn takes_objects(&self) -> bool {
         self.options.template.is_some() || self.options.parts.value.is_some()

@@ -59,7 +59,10 @@ pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
                     "there is no unit {unit:?} ({category}, {path}); a rule for the path can name \
                      another unit or another type"
                 );
-                return Err(MappingError::setting("product.specs.unit_file", reason));
+                return Err(MappingError::setting(
+                    format!("{}.unit_file", specs.setting),
+                    reason,
+                ));
             }
         }
     }

@@ -37,9 +37,10 @@ pub(super) fn specs(
     }
     if walk.too_many {
         let reason = format!("there are more than {MAX_SPECS}");
+        let field = specs.setting.rsplit('.').next().unwrap_or("specs");
         walk.problems
             .fatal
-            .push(vitrine_model::import::Rejection::new("specs", reason));
+            .push(vitrine_model::import::Rejection::new(field, reason));
     }
     walk.collected
 }
@@ -139,7 +140,7 @@ impl Walk<'_> {
             let field = || self.field();
             let traced = self.row.traced.then(field);
             self.problems.trace(|| Traced {
-                setting: reading.by(),
+                setting: reading.by.clone(),
                 path: traced.unwrap_or_default(),
                 raw: shortened(&value.to_string()),
                 value: mapped.shown(),

@@ -77,7 +77,10 @@ fn ratings_and_votes_are_lists_like_others() {
     );
     let mapping = parse(&text).unwrap();
     let row = json!({"id": 1, "r": 9, "s": 4, "b": -1});
-    let mapped = mapping.reviews((&row).into()).pop().unwrap();
+    let mapped = mapping
+        .reviews(&mut MappingCache::default(), (&row).into())
+        .pop()
+        .unwrap();
     let draft = mapped.draft.unwrap();
     assert_eq!((draft.rating.get(), draft.helpful), (4, 0));
     assert_eq!(fields(&mapped.problems.ignored), ["r"]);
@@ -89,7 +92,12 @@ fn votes_that_are_unknown_contradict_nothing() {
     let text = "version = 1\nsystem = \"shop\"\n[review]\nexternal_id = \"id\"\nproduct = \"id\"\n\
                 rating = { value = 5 }\nhelpful = \"up\"\nvotes = [\"a\", { from = \"b\" }]\n";
     let mapping = parse(text).unwrap();
-    let mapped = |row: Value| mapping.reviews((&row).into()).pop().unwrap();
+    let mapped = |row: Value| {
+        mapping
+            .reviews(&mut MappingCache::default(), (&row).into())
+            .pop()
+            .unwrap()
+    };
     let votes = |row: Value| {
         mapped(row)
             .draft

@@ -220,6 +220,32 @@ const EXAMPLES: &[Example] = &[
         r#"{"user": "Ada"}"#,
         "author: Ada",
     ),
+    (
+        "a purchase that the source vouches for",
+        At::Review,
+        &[r#"verified = { from = "purchase", yes = ["verified"], no = ["unverified"] }"#],
+        r#"{"purchase": "Verified"}"#,
+        "verified: true",
+    ),
+    (
+        "pictures",
+        At::Review,
+        &[r#"media = { each = "photos", url = "src" }"#],
+        r#"{"photos": [{"src": "https://e.org/1.jpg"}, {"src": "https://e.org/2.jpg"}]}"#,
+        "media: https://e.org/1.jpg https://e.org/2.jpg",
+    ),
+    (
+        "facts about the reviewer",
+        At::Review,
+        &[
+            "[review.attributes]",
+            r#"include = ["hours", "by.age"]"#,
+            r#"rename = { hours = "hours_played", "by.age" = "age_group" }"#,
+            r#"units = { hours = "h" }"#,
+        ],
+        r#"{"hours": 312.5, "by": {"age": "25 to 34", "name": "Ada"}}"#,
+        "attributes: hours_played=312.5 h, age_group='25 to 34'",
+    ),
 ];
 
 /// The mapping of an example: a minimal one, with its settings instead of the usual ones.
@@ -273,7 +299,10 @@ fn result_of(example: &Example) -> String {
     let row = Row::new(&row, &line);
     let settings = settings.join("\n");
     let fields = if *at == At::Review {
-        let mapped = mapping.reviews(row).pop().unwrap();
+        let mapped = mapping
+            .reviews(&mut MappingCache::default(), row)
+            .pop()
+            .unwrap();
         assert_eq!(mapped.problems, Problems::default());
         of_review(&mapped.draft.unwrap())
     } else {
@@ -292,6 +321,7 @@ fn result_of(example: &Example) -> String {
     let named = |setting: &str| {
         settings.lines().any(|line| line.starts_with(setting))
             || settings.contains(&format!("product.{setting}]"))
+            || settings.contains(&format!("review.{setting}]"))
     };
     let fields = fields.into_iter().filter(|(setting, ..)| named(setting));
     let shown: Vec<String> = fields
@@ -329,11 +359,16 @@ fn of_product(draft: &ProductDraft) -> Fields {
 
 fn of_review(draft: &ReviewDraft) -> Fields {
     let author = draft.author.as_ref().map(|author| author.name.clone());
+    let urls: Vec<&str> = draft.media.iter().map(|one| one.url.as_str()).collect();
+    let attributes: Vec<String> = draft.attributes.iter().map(shown).collect();
     vec![
         ("rating", "rating", draft.rating.get().to_string()),
         ("author", "author", or_none(author)),
         ("helpful", "helpful", draft.helpful.to_string()),
         ("votes", "unhelpful", draft.unhelpful.to_string()),
+        ("verified", "verified", draft.verified.to_string()),
+        ("media", "media", urls.join(" ")),
+        ("attributes", "attributes", attributes.join(", ")),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 
 /// The mapping of all parts, with `{}` where a setting is added, and the part of the schema.
-const PARTS: [(&str, &str); 17] = [
+const PARTS: [(&str, &str); 19] = [
     ("", "{}"),
     ("defaults", "[defaults]\n{}"),
     (
@@ -51,6 +51,14 @@ const PARTS: [(&str, &str); 17] = [
         "[product]\nPRODUCT\n[product.where.x]\n{}\nknown = true",
     ),
     ("review", "[review]\n{}\nREVIEW"),
+    (
+        "review_media",
+        "[review]\nREVIEW\n[[review.media]]\n{}\nurl = \"a\"",
+    ),
+    (
+        "specs",
+        "[review]\nREVIEW\n[review.attributes]\n{}\nfrom = \"a\"",
+    ),
     (
         "author",
         "[review]\nREVIEW\n[review.author]\n{}\nid = \"a\"",

@@ -37,14 +37,17 @@ fn ids(mapping: &Mapping, row: &Value) -> (Vec<String>, Vec<String>) {
         .products(&mut MappingCache::default(), row)
         .into_iter();
     let products = products.map(|mapped| mapped.draft.unwrap().source.external_id);
-    let reviews = mapping.reviews(row).into_iter().map(|mapped| {
-        if let Some(draft) = mapped.draft {
-            let (id, product) = (draft.origin.external_id, draft.product.external_id);
-            return format!("{id} of {product}");
-        }
-        let reason = &mapped.problems.fatal[0];
-        format!("{}: {}", reason.field, reason.reason)
-    });
+    let reviews = mapping
+        .reviews(&mut MappingCache::default(), row)
+        .into_iter()
+        .map(|mapped| {
+            if let Some(draft) = mapped.draft {
+                let (id, product) = (draft.origin.external_id, draft.product.external_id);
+                return format!("{id} of {product}");
+            }
+            let reason = &mapped.problems.fatal[0];
+            format!("{}: {}", reason.field, reason.reason)
+        });
     (products.collect(), reviews.collect())
 }
 
