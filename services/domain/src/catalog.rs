@@ -90,7 +90,7 @@ pub struct CatalogOptions {
 
 impl CatalogOptions {
     /// The defaults: 64 concurrent reads, 24 writes and 8 background operations, a queue of 2,000,
-    /// 12,500 products read, 10,000 events kept, no products in memory, the system clock.
+    /// 10,000 products read, 10,000 events kept, no products in memory, the system clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl CatalogOptions {
             write_concurrency: 24,
             background_concurrency: 8,
             queue: 2_000,
-            max_products_read: 12_500,
+            max_products_read: 10_000,
             events_kept: 10_000,
             product_memory: None,
         }

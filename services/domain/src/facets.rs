@@ -3,8 +3,8 @@
 //!
 //! The counts of a key ignore what the filter says about that key, so that they show what else
 //! could be chosen. All keys without a selection are counted in one pass over the matching
-//! products, and each key with a selection in a pass of its own. Up to 12,500 products (6,250 in a
-//! search) are counted exactly; larger sets are estimated from a sample of about 9,000, and each
+//! products, and each key with a selection in a pass of its own. Up to 10,000 products (5,000 in a
+//! search) are counted exactly; larger sets are estimated from a sample of about 7,000, and each
 //! count then has a margin. The most frequent requests, whole categories, are precomputed and
 //! stored with a generation that tells whether any product of the category has changed since.
 //!
@@ -14,13 +14,13 @@
 //!    cached facet counts are read: one `find` for the snapshot and one covered query for the
 //!    generation.
 //! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
-//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 12,500 products (6,250
+//! 3. Without rows, `Store::bound` finds from indexes alone whether at most 10,000 products (5,000
 //!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
 //! 5. Above it, the products of one slot in a hundred are read first. Their number determines how
-//!    many slots make a sample of about 9,000 products. `model::facet::Sample` turns the counts
+//!    many slots make a sample of about 7,000 products. `model::facet::Sample` turns the counts
 //!    into estimates with margins.
 //!
 //! The passes of a request share the limit: those with the fewest products are counted exactly, and

@@ -47,7 +47,7 @@ const SEARCH: u64 = 5_000;
 const MUTATION: u64 = 5_000;
 /// Facets that were counted before, of a category or of all products.
 const FACETS: u64 = 5_000;
-/// Facets that are counted for the request: up to 12,500 products are read, however many filters
+/// Facets that are counted for the request: up to 10,000 products are read, however many filters
 /// there are.
 const FACET_COUNT: u64 = 65_000;
 /// A list that is sorted by a spec key: up to 10,000 products are read and sorted.
