@@ -164,7 +164,23 @@ impl ProductBuilder {
         self.draft.supplier = Some(SupplierDraft {
             name: name.to_owned(),
             country: Some(country.to_owned()),
+            origin: None,
         });
+        self
+    }
+
+    /// Sets the id that the source has for the supplier, which was set before.
+    ///
+    /// # Panics
+    /// When there is no supplier.
+    pub fn supplier_id(mut self, id: &str) -> Self {
+        let system = self.draft.source.system.clone();
+        let supplier = self
+            .draft
+            .supplier
+            .as_mut()
+            .expect("a supplier comes first");
+        supplier.origin = Some(external(&system, id));
         self
     }
 

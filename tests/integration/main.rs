@@ -72,6 +72,7 @@ mod sources;
 mod spec_sorts;
 mod specs_admin;
 mod subscriptions;
+mod suppliers;
 mod tokens;
 mod versions;
 mod waiting;

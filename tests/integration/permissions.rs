@@ -182,6 +182,11 @@ const READS: &[(&str, &str, &str)] = &[
         r#"{ supplier(id: "SUPPLIER") { propagation { productsBehind } } }"#,
         "/supplier/propagation",
     ),
+    (
+        "Supplier.source",
+        r#"{ supplier(id: "SUPPLIER") { source { system } } }"#,
+        "/supplier/source",
+    ),
 ];
 
 /// What a caller gets from a field.
@@ -243,7 +248,7 @@ async fn ask(app: &App, query: &str, role: Option<Role>) -> Answer {
 /// What the queries are about. Returns the ids by the words that stand for them.
 async fn stock(app: &App) -> [(&'static str, String); 4] {
     let lamp = product("lamp").text("color", "red").supplier("North", "NO");
-    app.has([lamp]).await;
+    app.has([lamp.supplier_id("7")]).await;
     let found = app
         .query(r#"{ product(slug: "lamp") { id supplier { supplierId } } }"#)
         .await;

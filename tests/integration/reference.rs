@@ -130,11 +130,11 @@ fn categories_are_the_same_when_their_folded_names_are() {
 }
 
 #[test]
-fn suppliers_are_the_same_when_their_folded_names_are() {
+fn suppliers_are_the_same_when_their_folded_names_and_countries_are() {
     test(async |app| {
         app.has([
             product("a").supplier("Nörd", "SE"),
-            product("b").supplier("NORD", "DK"),
+            product("b").supplier("NORD", "SE"),
         ])
         .await;
         let both = app.query("{ products(sort: [{ key: NAME }]) { nodes { supplier { supplierId name country supplier { id name country } } } } }").await;

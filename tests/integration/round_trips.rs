@@ -605,7 +605,7 @@ fn reference_mutations(category: &str, supplier: &str) -> [MutationCase; 5] {
         case(
             "updateSupplier",
             json!({ "id": supplier, "name": "Northern" }),
-            &["find suppliers", "update suppliers"],
+            &["find suppliers", "find suppliers", "update suppliers"],
             false,
         ),
         case(

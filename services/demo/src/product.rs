@@ -205,6 +205,7 @@ impl<'a> ProductWriter<'a> {
         Some(SupplierDraft {
             name: supplier.name.clone(),
             country: Some(supplier.country.clone()),
+            origin: None,
         })
     }
 

@@ -15,13 +15,14 @@ mod suppliers;
 mod updates;
 mod waiting;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use vitrine_model::category::Category;
-use vitrine_model::id::ProductId;
-use vitrine_model::import::ExternalRef;
+use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::import::{ExternalRef, SupplierDraft};
 use vitrine_model::spec::{Dictionary, SpecKey};
-use vitrine_model::supplier::Supplier;
+use vitrine_model::supplier::{Supplier, SupplierFacts};
 use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
@@ -46,6 +47,17 @@ pub struct ImportSummary {
     pub new_categories: Vec<Vec<String>>,
     /// Names of new suppliers.
     pub new_suppliers: Vec<String>,
+    /// New suppliers that have the name of others that were there before.
+    pub namesakes: Vec<Namesake>,
+}
+
+/// A new supplier that has the name of others, of other countries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Namesake {
+    /// The new one.
+    pub new: SupplierFacts,
+    /// Those that were there before.
+    pub stored: Vec<SupplierFacts>,
 }
 
 /// An import in progress.
@@ -57,7 +69,11 @@ pub struct ImportSession {
     categories: Vec<Category>,
     /// The version of the reference data in use.
     reference_version: i64,
+    /// The suppliers that were found or created, by their keys.
     suppliers: HashMap<String, Supplier>,
+    /// What the first line says of each supplier with an id, by its key.
+    heard: HashMap<String, SupplierDraft>,
+    created_suppliers: HashSet<SupplierId>,
     /// In a dry run, the products and reviews that would be stored, by origin and by author.
     simulated: Simulated,
     summary: ImportSummary,
@@ -85,6 +101,8 @@ impl Catalog {
             categories: reference.categories.all().to_vec(),
             reference_version: reference.version(),
             suppliers: HashMap::new(),
+            heard: HashMap::new(),
+            created_suppliers: HashSet::new(),
             simulated: Simulated::default(),
             summary: ImportSummary::default(),
         }

@@ -73,7 +73,7 @@ const REVIEWS: [&str; 19] = [
     "reply",
 ];
 const CATEGORIES: [&str; 3] = ["id", "slug", "path"];
-const SUPPLIERS: [&str; 3] = ["id", "name", "country"];
+const SUPPLIERS: [&str; 5] = ["id", "name", "country", "source", "source_id"];
 const SPEC_KEYS: [&str; 7] = [
     "key",
     "label",
@@ -269,10 +269,13 @@ impl TablesWriter {
         }
         for supplier in self.known_suppliers.values() {
             self.counts.suppliers += 1;
+            let source = supplier.origin.as_ref();
             self.suppliers.write_record([
                 GlobalId::Supplier(supplier.id).encode(),
                 cell(&supplier.name),
                 supplier.country.clone().unwrap_or_default(),
+                cell(source.map_or("", |source| source.system.as_str())),
+                cell(source.map_or("", |source| source.external_id.as_str())),
             ])?;
         }
         report.counts = self.counts;

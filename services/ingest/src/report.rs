@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use vitrine_domain::import::Namesake;
 use vitrine_model::import::{LineOutcome, ProductDraft, Rejection};
 use vitrine_model::spec::SpecKey;
 
@@ -12,8 +13,11 @@ use crate::draft::Repeats;
 use crate::mapping::{Unmatched, shortened};
 use crate::rejects::RejectsFile;
 
+mod suppliers;
 mod table;
 
+pub(crate) use suppliers::Suppliers;
+pub use suppliers::{Identity, SaidFacts, SupplierConflict};
 pub(crate) use table::write_unmatched;
 
 /// The maximum number of distinct reasons; further ones are counted together.
@@ -90,6 +94,8 @@ pub struct NewEntries {
     pub categories: Vec<Vec<String>>,
     /// Suppliers.
     pub suppliers: Vec<String>,
+    /// Those of them that have the name of others that were there before.
+    pub namesakes: Vec<Namesake>,
 }
 
 /// A value of a spec key.
@@ -133,6 +139,8 @@ pub struct Report {
     pub ignored_for: BTreeMap<String, u64>,
     /// The ids that repeat in a file, by file.
     pub repeats: BTreeMap<String, Repeats>,
+    /// The suppliers of which lines say different things.
+    pub supplier_conflicts: Vec<SupplierConflict>,
     /// The paths of the mapping that no row has.
     pub unmatched: Vec<Unmatched>,
     /// The numbers of rows without a partner, by join.

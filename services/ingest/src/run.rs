@@ -22,7 +22,7 @@ use crate::draft::{Batch, Line, LineStatus, Records, Repeats};
 use crate::feed::FeedError;
 use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
-use crate::report::{NewEntries, Report, outcome_name};
+use crate::report::{NewEntries, Report, Suppliers, outcome_name};
 
 mod progress;
 mod reader;
@@ -187,6 +187,9 @@ const REJECTED: &str = "rejected";
 /// The outcome of ids that repeat in the rejects file.
 const REPEATED: &str = "repeated";
 
+/// The outcome of suppliers of which lines say different things in the rejects file.
+const DIFFERING: &str = "differing";
+
 /// The order of outcomes: a line with several records ends as the first of these.
 fn rank(outcome: &LineOutcome) -> u8 {
     match outcome {
@@ -227,6 +230,7 @@ struct ImportRun<'a, P> {
     report: Report,
     rejects: Option<(PathBuf, Rejects)>,
     rejected: HashMap<ExternalRef, Vec<Rejection>>,
+    suppliers: Suppliers,
     start: Instant,
     state: Progress,
     progress: P,
@@ -259,6 +263,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             },
             rejects: rejects.transpose()?,
             rejected: HashMap::new(),
+            suppliers: Suppliers::default(),
             start: Instant::now(),
             state: Progress::default(),
             progress,
@@ -274,6 +279,11 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             bytes_total,
         } = read;
         let products = std::mem::take(&mut batch.products);
+        for (product, line) in products.iter().zip(&batch.product_lines) {
+            if let Some(supplier) = &product.supplier {
+                self.suppliers.add(supplier, &file, *line);
+            }
+        }
         if self.report.dry_run {
             let lines = batch.product_lines.iter();
             for (product, line) in products.iter().zip(lines) {
@@ -477,7 +487,14 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         self.state.finishing = true;
         self.report_progress();
         self.report.new = new_entries(self.session.finish().await?);
-        if let Some((path, rejects)) = self.rejects {
+        self.report.supplier_conflicts = self.suppliers.conflicts();
+        if let Some((path, mut rejects)) = self.rejects {
+            for conflict in &self.report.supplier_conflicts {
+                let first = &conflict.said[0];
+                let reason = [Rejection::new("product.supplier", conflict.reason())];
+                let written = rejects.add(&first.file, first.line, DIFFERING, &reason);
+                written.map_err(|source| failed(&path, source))?;
+            }
             let finished = rejects.finish();
             self.report.rejects = finished.map_err(|source| failed(&path, source))?;
         }
@@ -517,6 +534,7 @@ fn new_entries(summary: ImportSummary) -> NewEntries {
         spec_keys: summary.new_keys,
         categories: summary.new_categories,
         suppliers: summary.new_suppliers,
+        namesakes: summary.namesakes,
     }
 }
 

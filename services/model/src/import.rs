@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
@@ -13,6 +13,8 @@ use crate::product::{Details, Media, ProductStatus};
 use crate::rating::Stars;
 use crate::review::Author;
 use crate::spec::Spec;
+use crate::supplier::{SupplierFacts, origin_key};
+use crate::text::collapse;
 
 /// A product as one line of a feed describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,7 +80,7 @@ impl ProductDraft {
 }
 
 /// A reference to an object of another system.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ExternalRef {
     /// The system: `opendb`.
     pub system: String,
@@ -86,13 +88,36 @@ pub struct ExternalRef {
     pub external_id: String,
 }
 
-/// A supplier as named in a feed. Suppliers are identified by their folded names.
+/// A supplier as a feed describes it. Suppliers are identified by the ids that their sources have
+/// for them, others by name and country.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SupplierDraft {
     /// The name.
     pub name: String,
     /// The country as an ISO 3166-1 alpha-2 code.
     pub country: Option<String>,
+    /// The source and its id for the supplier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ExternalRef>,
+}
+
+impl SupplierDraft {
+    /// The name and the country, with blanks collapsed.
+    #[must_use]
+    pub fn facts(&self) -> SupplierFacts {
+        SupplierFacts {
+            name: collapse(&self.name),
+            country: self.country.clone(),
+        }
+    }
+
+    /// The key by which the supplier is found.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.origin
+            .as_ref()
+            .map_or_else(|| self.facts().key(), origin_key)
+    }
 }
 
 /// An item of a bundle.

@@ -72,14 +72,38 @@ impl Store {
         self.find_suppliers(doc! { "_id": { "$in": ids } }).await
     }
 
-    /// Returns the suppliers with these names, ignoring case and accents.
-    pub async fn get_suppliers_by_name(
+    /// Returns the suppliers with these keys ([`Supplier::keys`]), and all others with these names,
+    /// ignoring case and accents. One command, answered by the indexes `keys` and `by_name`.
+    pub async fn get_suppliers_by_key(
         &self,
+        keys: &[String],
         names: &[String],
     ) -> Result<Vec<Supplier>, StorageError> {
-        let keys: Vec<String> = names.iter().map(|name| fold(name)).collect();
-        self.find_suppliers(doc! { "name_key": { "$in": keys } })
-            .await
+        let names: Vec<String> = names.iter().map(|name| fold(name)).collect();
+        let filter = doc! { "$or": [
+            { "keys": { "$in": keys } },
+            { "name_key": { "$in": names } },
+        ] };
+        self.find_suppliers(filter).await
+    }
+
+    /// Replaces a supplier, if its version is still `expected`. Returns whether it was.
+    pub async fn apply_supplier(
+        &self,
+        supplier: &Supplier,
+        expected: i64,
+    ) -> Result<bool, StorageError> {
+        retry_contended(async || {
+            let mut unit = self.begin_write().await?;
+            match unit.replace_supplier(supplier, expected).await {
+                Ok(true) => unit.commit().await.map(|()| true),
+                other => {
+                    unit.abort().await;
+                    other
+                }
+            }
+        })
+        .await
     }
 
     /// Inserts categories, parents first, all or none. Returns false, and inserts none, when a slug
@@ -93,8 +117,8 @@ impl Store {
         .await
     }
 
-    /// Inserts suppliers. Returns whether all were inserted: a supplier whose name is taken is
-    /// skipped.
+    /// Inserts suppliers. Returns whether all were inserted: a supplier with a key that is
+    /// taken is skipped.
     pub async fn insert_suppliers(&self, suppliers: &[Supplier]) -> Result<bool, StorageError> {
         let docs = suppliers.iter().map(reference::supplier).collect();
         let refused = self.insert_each("suppliers", docs, false).await?;
@@ -164,7 +188,6 @@ fn words_begin(beginnings: &[String]) -> Document {
     all_of(beginnings.iter().map(begins).collect())
 }
 
-/// Names are unique ignoring case and accents, so one sort key is enough.
 fn supplier_list(beginnings: &[String]) -> ListQuery {
     let name = Column::new("name_key", ColumnKind::Text);
     ListQuery {
@@ -174,7 +197,7 @@ fn supplier_list(beginnings: &[String]) -> ListQuery {
         columns: vec![name],
         descending: false,
         index: if beginnings.is_empty() {
-            "name"
+            "by_name"
         } else {
             "words"
         },

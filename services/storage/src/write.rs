@@ -19,6 +19,7 @@ use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_byte
 use vitrine_model::product::{Details, Product};
 use vitrine_model::spec::{KeyUsage, SpecKey};
 use vitrine_model::supplier::Supplier;
+use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use crate::category_counts::CategoryChange;
@@ -395,6 +396,21 @@ impl WriteUnit {
             .transpose()
     }
 
+    /// Whether another supplier has this name, ignoring case and accents. Those with an id in their
+    /// source do not count: several may have one name.
+    pub async fn has_supplier_named(
+        &mut self,
+        name: &str,
+        other_than: SupplierId,
+    ) -> Result<bool, StorageError> {
+        let filter = doc! {
+            "name_key": fold(name),
+            "origin": { "$exists": false },
+            "_id": { "$ne": stored_id(other_than.to_i64()) },
+        };
+        Ok(self.find_one("suppliers", filter).await?.is_some())
+    }
+
     /// Inserts a new category.
     ///
     /// # Errors
@@ -467,8 +483,8 @@ impl WriteUnit {
     /// Inserts a new supplier.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] when its name is taken; the server has aborted the transaction
-    /// then.
+    /// [`StorageError::Conflict`] when one of its keys is taken; the server has aborted the
+    /// transaction then.
     pub async fn insert_supplier(&mut self, supplier: &Supplier) -> Result<(), StorageError> {
         self.insert("suppliers", vec![reference::supplier(supplier)])
             .await

@@ -174,6 +174,7 @@ impl Generated {
         SupplierDraft {
             name: format!("Supplier {index:03}"),
             country: Some(COUNTRIES[index % COUNTRIES.len()].to_owned()),
+            origin: None,
         }
     }
 

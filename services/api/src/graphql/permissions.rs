@@ -106,6 +106,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Review.viewerVote", Own),
     ("ReviewReply.by", ShownTo(MODERATORS)),
     ("Supplier.propagation", ShownTo(ADMINS)),
+    ("Supplier.source", ShownTo(ADMINS)),
 ];
 
 /// Returns who may use a field, named by type and field.

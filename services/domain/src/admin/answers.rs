@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, SupplierId};
+use vitrine_model::import::ExternalRef;
 use vitrine_model::spec::SpecKey;
-use vitrine_model::supplier::Supplier;
+use vitrine_model::supplier::{Supplier, SupplierFacts};
 use vitrine_model::unit::Unit;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::Answer;
@@ -50,6 +51,10 @@ struct SupplierText {
     id: SupplierId,
     name: String,
     country: Option<String>,
+    #[serde(default)]
+    origin: Option<ExternalRef>,
+    #[serde(default)]
+    said: Option<SupplierFacts>,
     version: i64,
     propagated_version: i64,
     #[serde(default)]
@@ -128,6 +133,8 @@ mod tests {
             id: SupplierId::random(),
             name: "Nørd \"A\"".to_owned(),
             country: None,
+            origin: None,
+            said: None,
             version: 2,
             propagated_version: 1,
             changed_at: Some(Timestamp::from_millis(5)),

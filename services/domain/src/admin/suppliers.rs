@@ -2,7 +2,7 @@
 
 use vitrine_model::id::SupplierId;
 use vitrine_model::supplier::{Supplier, country_code};
-use vitrine_model::text::{collapse, excerpt};
+use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
@@ -66,6 +66,8 @@ impl Command for CreateSupplier {
             id: self.id,
             name: String::new(),
             country: None,
+            origin: None,
+            said: None,
             version: 1,
             propagated_version: 1,
             changed_at: None,
@@ -74,9 +76,15 @@ impl Command for CreateSupplier {
             name: Some(self.new.name.clone()),
             country: Some(self.new.country.clone()),
         };
-        let supplier = apply(&blank, &patch, &mut errors);
+        let supplier = Supplier {
+            said: None,
+            ..apply(&blank, &patch, &mut errors)
+        };
         if !errors.is_empty() {
             return Ok(Step::refused(errors.0, None));
+        }
+        if unit.has_supplier_named(&supplier.name, self.id).await? {
+            return Ok(Step::refuse(taken(&supplier), None));
         }
         match unit.insert_supplier(&supplier).await {
             Err(StorageError::Conflict { .. }) => Ok(Step::refuse(taken(&supplier), None)),
@@ -109,6 +117,13 @@ impl Command for UpdateSupplier {
         if after == before {
             return Ok(Step::done(after, Change::Nothing));
         }
+        let renamed = fold(&after.name) != fold(&before.name);
+        if renamed
+            && after.origin.is_none()
+            && unit.has_supplier_named(&after.name, self.id).await?
+        {
+            return Ok(Step::refuse(taken(&after), Some(before)));
+        }
         after.version += 1;
         after.changed_at = Some(at.now);
         match unit.replace_supplier(&after, before.version).await {
@@ -121,7 +136,7 @@ impl Command for UpdateSupplier {
 }
 
 fn apply(before: &Supplier, patch: &SupplierPatch, errors: &mut ValidationErrors) -> Supplier {
-    let mut after = before.clone();
+    let mut after = before.facts();
     if let Some(name) = &patch.name {
         errors.check(&[&"name"], limits::text(name, 1..=MAX_LABEL_CHARACTERS));
         after.name = collapse(name);
@@ -134,12 +149,13 @@ fn apply(before: &Supplier, patch: &SupplierPatch, errors: &mut ValidationErrors
             errors.invalid(&[&"country"], message);
         }
     }
-    after
+    before.showing(after)
 }
 
 fn taken(supplier: &Supplier) -> UserError {
     let message = format!(
-        "there is a supplier {:?}; names are compared without regard to case and accents",
+        "there is a supplier {:?}, or one that feeds call so; names are compared without regard to \
+         case and accents",
         supplier.name
     );
     UserError::new(UserErrorCode::Taken, &[&"name"], message)
@@ -155,6 +171,8 @@ mod tests {
             id: SupplierId::random(),
             name: "North".to_owned(),
             country: Some("DE".to_owned()),
+            origin: None,
+            said: None,
             version: 4,
             propagated_version: 3,
             changed_at: None,

@@ -25,6 +25,10 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
         draft.supplier.as_ref().map(|s| s.name.as_str()),
         MAX_LABEL_CHARACTERS,
     );
+    let origin = draft.supplier.as_ref().and_then(|one| one.origin.as_ref());
+    if let Some(origin) = origin {
+        errors.check("supplier.id", limits::code(&origin.external_id));
+    }
     errors.check("external_id", limits::code(&draft.source.external_id));
     if let Some(sku) = &draft.sku {
         errors.check("sku", limits::code(sku));

@@ -102,6 +102,7 @@ impl ImportSession {
     ) -> Result<Vec<LineOutcome>, DomainError> {
         let mut outcomes: BTreeMap<usize, LineOutcome> = BTreeMap::new();
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
+        self.hear_suppliers(&drafts);
         self.refresh_changed_reference().await?;
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);

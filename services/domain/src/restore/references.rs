@@ -175,6 +175,11 @@ impl RestoreSession {
         if let Err(reason) = limits::text(&supplier.name, 1..=MAX_LABEL_CHARACTERS) {
             return Ok(rejected("name", reason));
         }
+        if let Some(origin) = &supplier.origin
+            && let Err(reason) = limits::code(&origin.external_id)
+        {
+            return Ok(rejected("source.external_id", reason));
+        }
         let id = supplier.id;
         self.read_suppliers([id]).await?;
         let stored = self.suppliers.get(&id);

@@ -5,8 +5,8 @@ use vitrine_domain::restore::Rated;
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::CategoryId;
-use vitrine_model::import::Rejection;
-use vitrine_model::supplier::Supplier;
+use vitrine_model::import::{ExternalRef, Rejection};
+use vitrine_model::supplier::{Supplier, SupplierFacts};
 
 use super::{category_gid, category_id, instant, supplier_gid, supplier_id};
 
@@ -109,6 +109,12 @@ pub struct SupplierRecord {
     /// The ISO 3166-1 alpha-2 code of the country.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
+    /// The source that has an id for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SupplierSource>,
+    /// What feeds say of it, where an admin has changed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<SupplierFacts>,
     /// Increases with every change.
     pub version: i64,
     /// The version that all products had.
@@ -122,12 +128,27 @@ pub struct SupplierRecord {
     pub changed_at: Option<Timestamp>,
 }
 
+/// The source that has an id for a supplier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SupplierSource {
+    /// The system.
+    pub system: String,
+    /// The id in that system.
+    pub external_id: String,
+}
+
 impl SupplierRecord {
     pub(crate) fn of(supplier: &Supplier) -> Self {
         Self {
             id: supplier_gid(supplier.id),
             name: supplier.name.clone(),
             country: supplier.country.clone(),
+            source: supplier.origin.as_ref().map(|origin| SupplierSource {
+                system: origin.system.clone(),
+                external_id: origin.external_id.clone(),
+            }),
+            said: supplier.said.clone(),
             version: supplier.version,
             propagated_version: supplier.propagated_version,
             changed_at: supplier.changed_at,
@@ -139,6 +160,11 @@ impl SupplierRecord {
             id: supplier_id("id", &self.id)?,
             name: self.name,
             country: self.country,
+            origin: self.source.map(|source| ExternalRef {
+                system: source.system,
+                external_id: source.external_id,
+            }),
+            said: self.said,
             version: self.version,
             propagated_version: self.propagated_version,
             changed_at: self.changed_at,

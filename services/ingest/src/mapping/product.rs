@@ -1,10 +1,9 @@
 //! Mapping rows to products.
 
 use vitrine_model::contribution::ProductField;
-use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
+use vitrine_model::import::{ExternalRef, ProductDraft};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Details, ProductStatus};
-use vitrine_model::supplier::country_code;
 
 use super::category::Category;
 use super::details::DetailFields;
@@ -16,6 +15,10 @@ use super::problems::{Problems, Traced};
 use super::reading::Reading;
 use super::section::{Section, numbered};
 use super::specs::{PlanCache, Specs};
+
+mod supplier;
+
+use supplier::SupplierFields;
 
 /// The mapping of a row to a product.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub(super) struct ProductMapping {
     status: Option<Field>,
     created_at: Option<Field>,
     category: Option<Category>,
-    supplier: Option<(Field, Option<Field>)>,
+    supplier: Option<SupplierFields>,
     /// The first of these that is known.
     prices: Vec<(Field, Field)>,
     media: Vec<MediaFields>,
@@ -56,7 +59,7 @@ impl ProductMapping {
             status: optional("status")?,
             created_at: optional("created_at")?,
             category: category(section, defaults)?,
-            supplier: supplier(section, defaults)?,
+            supplier: SupplierFields::read(section, defaults)?,
             prices: prices(section, defaults)?,
             media: super::media::read(section, defaults)?,
             details: DetailFields::read(section.entries("details")?, defaults)?,
@@ -148,7 +151,10 @@ impl ProductMapping {
             brand: text(self.brand.as_ref(), row, problems),
             status: self.status(row, problems),
             category,
-            supplier: self.supplier(row, problems),
+            supplier: self
+                .supplier
+                .as_ref()
+                .and_then(|supplier| supplier.supplier(system, row, problems)),
             price: self.price(row, problems),
             media: super::media::all(&self.media, row, problems),
             specs: specs.map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
@@ -217,17 +223,6 @@ impl ProductMapping {
             &|status| status.name().to_owned(),
         );
         status.or(otherwise)
-    }
-
-    fn supplier(&self, row: Row<'_>, problems: &mut Problems) -> Option<SupplierDraft> {
-        let (name, country) = self.supplier.as_ref()?;
-        let country = country.as_ref().and_then(|field| {
-            let mut code =
-                |field: &Field| field.try_text(row)?.as_deref().map(country_of).transpose();
-            field.known(row, problems, &mut code, &String::clone)
-        });
-        let name = name.text(row, problems)?;
-        Some(SupplierDraft { name, country })
     }
 
     fn price(&self, row: Row<'_>, problems: &mut Problems) -> Option<Money> {
@@ -302,19 +297,6 @@ fn owns(
     Ok(owned)
 }
 
-fn supplier(
-    section: &Section<'_>,
-    defaults: &Reading,
-) -> Result<Option<(Field, Option<Field>)>, MappingError> {
-    let Some(section) = section.section("supplier")? else {
-        return Ok(None);
-    };
-    let name = required(&section, "name", defaults)?;
-    let country = optional(&section, "country", defaults)?;
-    section.finish()?;
-    Ok(Some((name, country)))
-}
-
 /// Reads the price, or several of which the first that is known is the product's.
 fn prices(section: &Section<'_>, defaults: &Reading) -> Result<Vec<(Field, Field)>, MappingError> {
     let prices = match section.value("price") {
@@ -346,10 +328,6 @@ fn price_of(
 fn status_of(word: &str) -> Result<ProductStatus, String> {
     let reason = || format!("{word:?} is not one of draft, active, archived");
     ProductStatus::named(word).ok_or_else(reason)
-}
-
-fn country_of(code: &str) -> Result<String, String> {
-    country_code(code).ok_or_else(|| format!("{code:?} is not a country code such as DE"))
 }
 
 fn read_price(amount: &Field, currency: &Field, row: Row<'_>) -> Result<Option<Money>, String> {

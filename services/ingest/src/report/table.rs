@@ -5,6 +5,7 @@ use std::fmt::{Formatter, Result};
 
 use vitrine_model::spec::SpecKey;
 
+use super::suppliers::namesake;
 use super::{RecordCounts, Report, SpecExample};
 use crate::mapping::Unmatched;
 
@@ -22,6 +23,7 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     reasons(f, "values were dropped because", &report.dropped_for)?;
     reasons(f, "values were ignored because", &report.ignored_for)?;
     repeats(report, f)?;
+    suppliers(report, f)?;
     unmatched(report, f)?;
     new_entries(report, f)?;
     for (file, reason) in &report.broken_files {
@@ -133,6 +135,28 @@ fn repeats(report: &Report, f: &mut Formatter<'_>) -> Result {
         }
     }
     Ok(())
+}
+
+/// The suppliers of which lines, or a line and the database, say different things.
+fn suppliers(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let conflicts = &report.supplier_conflicts;
+    if !conflicts.is_empty() {
+        let count = conflicts.len();
+        writeln!(f, "  lines differ in what they say of {count} suppliers")?;
+    }
+    for conflict in conflicts.iter().take(MAX_ROWS) {
+        writeln!(f, "    {}", conflict.reason())?;
+    }
+    rest(f, conflicts.len(), MAX_ROWS, "suppliers")?;
+    let namesakes = &report.new.namesakes;
+    if !namesakes.is_empty() {
+        let count = namesakes.len();
+        writeln!(f, "  {count} new suppliers have the name of another one")?;
+    }
+    for one in namesakes.iter().take(MAX_ROWS) {
+        writeln!(f, "    {}", namesake(one))?;
+    }
+    rest(f, namesakes.len(), MAX_ROWS, "suppliers")
 }
 
 /// What the mapping names and the feed does not have.

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use mongodb::bson::{Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::id::{CategoryId, SupplierId};
+use vitrine_model::import::ExternalRef;
 use vitrine_model::search::words;
 use vitrine_model::spec::{KeyUsage, SpecKey, ValueType};
-use vitrine_model::supplier::Supplier;
+use vitrine_model::supplier::{Supplier, SupplierFacts};
 use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
@@ -47,10 +48,13 @@ pub(crate) fn supplier(supplier: &Supplier) -> Document {
         "name": &supplier.name,
         "name_key": fold(&supplier.name),
         "name_words": words(&supplier.name),
+        "keys": supplier.keys(),
         "v": supplier.version,
         "propagated_v": supplier.propagated_version,
     };
     put(&mut doc, "country", supplier.country.as_deref());
+    put(&mut doc, "origin", supplier.origin.as_ref().map(origin));
+    put(&mut doc, "said", supplier.said.as_ref().map(said));
     let behind = supplier.propagated_version < supplier.version;
     put(&mut doc, "behind", behind.then_some(true));
     put(&mut doc, "changed_at", supplier.changed_at.map(date));
@@ -62,9 +66,35 @@ pub(crate) fn read_supplier(fields: &Fields<'_>) -> Read<Supplier> {
         id: SupplierId::from_i64(fields.id("_id")?),
         name: fields.string("name")?,
         country: fields.opt_string("country")?,
+        origin: fields.opt_doc("origin")?.map(read_origin).transpose()?,
+        said: fields.opt_doc("said")?.map(read_said).transpose()?,
         version: fields.i64("v")?,
         propagated_version: fields.i64("propagated_v")?,
         changed_at: fields.opt_date("changed_at")?,
+    })
+}
+
+fn origin(origin: &ExternalRef) -> Document {
+    doc! { "system": &origin.system, "external_id": &origin.external_id }
+}
+
+fn read_origin(fields: Fields<'_>) -> Read<ExternalRef> {
+    Ok(ExternalRef {
+        system: fields.string("system")?,
+        external_id: fields.string("external_id")?,
+    })
+}
+
+fn said(said: &SupplierFacts) -> Document {
+    let mut doc = doc! { "name": &said.name };
+    put(&mut doc, "country", said.country.as_deref());
+    doc
+}
+
+fn read_said(fields: Fields<'_>) -> Read<SupplierFacts> {
+    Ok(SupplierFacts {
+        name: fields.string("name")?,
+        country: fields.opt_string("country")?,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Output types for suppliers.
 
-use async_graphql::{Context, ID, Object};
-use vitrine_api_derive::direct;
+use async_graphql::{Context, ID, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::supplier::{self, SupplierExtract};
 
@@ -38,11 +38,31 @@ impl Supplier {
         count(self.0.version)
     }
 
+    /// The feed that the supplier came from, and its id there; null for suppliers without an id in
+    /// their feed. Visible to admins, null for others.
+    fn source(&self, ctx: &Context<'_>) -> Option<SupplierSource> {
+        let origin = self.0.origin.clone();
+        let seen = origin.filter(|_| permissions::has_role(ctx, "Supplier"));
+        seen.map(|origin| SupplierSource {
+            system: origin.system,
+            external_id: origin.external_id,
+        })
+    }
+
     /// The progress of copying the last change to the supplier's products. Visible to admins, null
     /// for others. Needs a database query while products are out of date.
     async fn propagation(&self, ctx: &Context<'_>) -> Option<R<SupplierPropagation>> {
         propagation(&self.0, ctx).await.nullable_at(ctx)
     }
+}
+
+/// The place of a supplier in the feed that it came from.
+#[derive(Clone, Debug, SimpleObject, Direct)]
+pub(crate) struct SupplierSource {
+    /// The source system of the feed, as in its mapping.
+    system: String,
+    /// The supplier's id in that system.
+    external_id: String,
 }
 
 async fn propagation(
