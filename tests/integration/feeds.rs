@@ -45,7 +45,7 @@ async fn run(app: &App, mode: ImportMode, feed: &Path, mapping: &str) -> Report 
     let report = import(&app.catalog, &order, |_| ()).await.unwrap();
     let counts = report.counts;
     let stored = counts.created + counts.updated + counts.unchanged;
-    let sum = stored + counts.rejected + counts.skipped + counts.blank;
+    let sum = stored + counts.rejected + counts.skipped + counts.gathered + counts.blank;
     assert_eq!(sum, counts.lines, "every line ends as something");
     tell(&format!("{mapping}: {counts:?}"));
     report

@@ -64,6 +64,8 @@ pub struct Line {
 pub enum LineStatus {
     /// It is blank.
     Blank,
+    /// It is a part of the row of a line before it.
+    Gathered,
     /// Nothing of the mapping is for this row.
     Skipped,
     /// It is rejected, for these reasons.
@@ -146,6 +148,7 @@ impl<'m> Drafter<'m> {
         let mut problems = Problems::default();
         let status = match line.row {
             Row::Blank => LineStatus::Blank,
+            Row::Gathered => LineStatus::Gathered,
             Row::Unreadable(reason) => unreadable(reason),
             Row::Broken(reason) => {
                 batch.broken = Some(reason.clone());
@@ -341,6 +344,8 @@ fn hash(product: &ExternalRef) -> u64 {
 
 #[cfg(test)]
 mod damaged;
+#[cfg(test)]
+mod fixtures;
 #[cfg(test)]
 mod real_feeds;
 #[cfg(test)]

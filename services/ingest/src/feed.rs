@@ -13,6 +13,7 @@
 //! | `detect`, `encoding` | which format and encoding a text has |
 //! | `lines`, `json_rows`, `csv_rows`, `document`, `xml` | rows of text |
 //! | `sheet`, `parquet_rows`, `background` | rows of binary formats |
+//! | `shape` | rows that are made of several lines, and lists that are made of columns |
 
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ mod lines;
 mod opening;
 mod parquet_rows;
 mod place;
+mod shape;
 mod sheet;
 mod source;
 mod unpack;
@@ -49,6 +51,8 @@ use json_rows::JsonRows;
 use opening::{Opened, Opening, of_member, open};
 use place::Place;
 pub use place::file_name;
+pub(crate) use place::fits;
+use shape::Shaped;
 use source::Source;
 use unpack::Archive;
 use xml::XmlRows;
@@ -78,6 +82,8 @@ pub enum Row {
     Blank,
     /// An object.
     Object(Value),
+    /// It is a part of the row of a line before it.
+    Gathered,
     /// It is not valid, for this reason.
     Unreadable(String),
     /// The rest of the file cannot be read, for this reason. The last line.
@@ -109,6 +115,8 @@ pub enum FeedError {
 #[derive(Clone, Debug)]
 struct RowForm {
     columns: Option<Vec<String>>,
+    /// The number of lines before the header of a table.
+    skip: u64,
     encoding: &'static Encoding,
     max_bytes: usize,
 }
@@ -117,6 +125,7 @@ impl Default for RowForm {
     fn default() -> Self {
         Self {
             columns: None,
+            skip: 0,
             encoding: UTF_8,
             max_bytes: MAX_LINE_BYTES,
         }
@@ -141,7 +150,7 @@ pub struct Feed {
     name: String,
     described: String,
     form: FeedForm,
-    rows: Rows,
+    rows: Shaped,
     last: u64,
 }
 

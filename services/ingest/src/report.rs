@@ -25,7 +25,7 @@ const MAX_REASONS: usize = 500;
 const OTHER_REASONS: &str = "(other reasons)";
 
 /// The numbers of lines by outcome. `created + updated + unchanged + waiting + rejected + skipped +
-/// blank` is `lines`.
+/// gathered + blank` is `lines`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All lines; for CSV all records, without the header.
@@ -42,6 +42,8 @@ pub struct Counts {
     pub rejected: u64,
     /// Lines for which the mapping has nothing: no `where` holds, or a list is empty.
     pub skipped: u64,
+    /// Lines that are a part of the row of a line before them.
+    pub gathered: u64,
     /// Blank lines.
     pub blank: u64,
     /// Values that were dropped, including those of rejected lines.
@@ -161,6 +163,12 @@ impl Report {
     pub fn blank(&mut self) {
         self.counts.lines += 1;
         self.counts.blank += 1;
+    }
+
+    /// Counts a line that is a part of the row of a line before it.
+    pub fn gathered(&mut self) {
+        self.counts.lines += 1;
+        self.counts.gathered += 1;
     }
 
     /// Counts a line for which the mapping has nothing.

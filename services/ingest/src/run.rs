@@ -391,6 +391,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         for line in &batch.lines {
             match &line.status {
                 LineStatus::Blank => self.report.blank(),
+                LineStatus::Gathered => self.report.gathered(),
                 LineStatus::Skipped => self.report.skipped(),
                 LineStatus::Rejected(reasons) => {
                     self.line(file, line, &LineOutcome::Rejected(reasons.clone()), &[])?;

@@ -67,7 +67,7 @@ fn sample(feed: Feed, mapping: &Mapping, rows: usize) -> Sample {
         ..Sample::default()
     };
     let lines = feed
-        .filter(|line| !matches!(line.row, Row::Blank))
+        .filter(|line| !matches!(line.row, Row::Blank | Row::Gathered))
         .take(rows);
     for line in lines {
         let number = line.number;
@@ -78,7 +78,7 @@ fn sample(feed: Feed, mapping: &Mapping, rows: usize) -> Sample {
                 row: format!("the line {reason}"),
                 records: Vec::new(),
             },
-            Row::Blank => continue,
+            Row::Blank | Row::Gathered => continue,
         });
     }
     sample.unmatched = drafter.unmatched();

@@ -46,11 +46,27 @@ impl<R: BufRead> CsvRows<R> {
             record: Vec::new(),
             broken: None,
         };
+        rows.skip_lines();
         rows.header = match &rows.form.columns {
             Some(columns) => columns.clone(),
             None => rows.read_header()?,
         };
         Ok(rows)
+    }
+
+    /// Skips the lines before the header, whatever is in them.
+    fn skip_lines(&mut self) {
+        for _ in 0..self.form.skip {
+            self.record.clear();
+            match self.lines.append(&mut self.record) {
+                Ok(Outcome::End) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    self.broken = Some((self.lines.number(), broken(&error.to_string())));
+                    return;
+                }
+            }
+        }
     }
 
     fn read_header(&mut self) -> Result<Vec<String>, String> {

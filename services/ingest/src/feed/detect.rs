@@ -45,6 +45,8 @@ pub(super) fn choose(
     let mut known = encoding::of(beginning, form.encoding);
     let mut sample = known.sample(beginning);
     let format = match form.format {
+        // Only tables have lines before their header.
+        Format::Auto if form.skip_lines > 0 => Format::Csv,
         Format::Auto => guess(&sample, whole, name, form),
         format => format,
     };
@@ -63,7 +65,7 @@ pub(super) fn choose(
         Format::Csv | Format::Tsv => {
             let usual = (format == Format::Tsv || is_tsv(name)).then_some(b'\t');
             let known = form.delimiter.or(usual);
-            ChosenRows::Table(known.unwrap_or_else(|| delimiter(&sample)))
+            ChosenRows::Table(known.unwrap_or_else(|| delimiter(without(&sample, form.skip_lines))))
         }
         Format::Xml => ChosenRows::Xml(xml_rows(&sample, form)?),
         Format::Json => ChosenRows::Json(json_rows(&sample, form)?),
@@ -72,6 +74,14 @@ pub(super) fn choose(
     Ok(Chosen {
         encoding: known,
         rows,
+    })
+}
+
+/// A text without its first lines.
+fn without(text: &[u8], lines: u64) -> &[u8] {
+    (0..lines).fold(text, |text, _| {
+        let end = text.iter().position(|byte| *byte == b'\n');
+        end.map_or(&[], |end| &text[end + 1..])
     })
 }
 

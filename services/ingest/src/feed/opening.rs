@@ -14,6 +14,7 @@ use super::detect::{self, ChosenRows, SAMPLE_BYTES};
 use super::document::Document;
 use super::json_rows::JsonRows;
 use super::place::Place;
+use super::shape::Shaped;
 use super::source::{self, Counted, Peeked, Source};
 use super::unpack::{self, Archive, MAGIC_BYTES, MAX_LAYERS, Magic, Zip, magic};
 use super::xml::XmlRows;
@@ -176,6 +177,7 @@ impl<'o> Opening<'o> {
         self.expects(Format::Excel, kind.name())?;
         let form = RowForm {
             columns: self.form.columns.clone(),
+            skip: self.form.skip_lines,
             ..RowForm::default()
         };
         let read = Arc::clone(&self.read);
@@ -210,6 +212,7 @@ impl<'o> Opening<'o> {
         let known = chosen.encoding;
         let form = RowForm {
             columns: self.form.columns.clone(),
+            skip: self.form.skip_lines,
             encoding: known.encoding,
             max_bytes: self.max_bytes,
         };
@@ -264,8 +267,8 @@ impl<'o> Opening<'o> {
         Opened::Feed(Box::new(Feed {
             name: self.name.to_owned(),
             described: format!("{described}{}", packed.collect::<String>()),
+            rows: Shaped::new(rows, &form),
             form,
-            rows,
             last: 0,
         }))
     }

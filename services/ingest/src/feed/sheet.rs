@@ -202,6 +202,9 @@ impl Table<'_> {
         if number < self.number {
             return Err(Ended::Broken(format!("row {number} is in the wrong place")));
         }
+        if number <= self.form.skip {
+            return Ok(());
+        }
         if number > self.number {
             self.end_of_row()?;
             self.number = number;

@@ -25,19 +25,35 @@ enum Test {
 }
 
 impl Condition {
-    /// Reads the setting `where` of a section.
+    /// Reads the setting `where` of a section, a condition on the row.
     pub(super) fn read(
         section: &Section<'_>,
         reading: &Reading,
     ) -> Result<Option<Self>, MappingError> {
-        let entries = section.entries("where")?;
+        Self::named("where", section, reading)
+    }
+
+    /// Reads the setting `where_item` of a section, a condition on an item of a list.
+    pub(super) fn of_items(
+        section: &Section<'_>,
+        reading: &Reading,
+    ) -> Result<Option<Self>, MappingError> {
+        Self::named("where_item", section, reading)
+    }
+
+    fn named(
+        name: &'static str,
+        section: &Section<'_>,
+        reading: &Reading,
+    ) -> Result<Option<Self>, MappingError> {
+        let entries = section.entries(name)?;
         if entries.is_empty() {
             return Ok(None);
         }
         let tests: Result<Vec<_>, MappingError> = entries
             .into_iter()
             .map(|(setting, path, value)| {
-                let parsed = UsedPath::parse(path, &section.at("where"), &reading.uses);
+                let parsed = UsedPath::parse(path, &section.at(name), &reading.uses);
                 let parsed = parsed.map_err(|reason| MappingError::setting(&setting, reason))?;
                 Ok((parsed, test(setting, value, reading)?))
             })

@@ -7,6 +7,7 @@ use encoding_rs::Encoding;
 use super::error::MappingError;
 use super::path::{Path, PathStep};
 use super::section::Section;
+use super::shape::{self, Gather, Unpivot};
 
 /// The format of a feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,12 @@ pub struct FeedForm {
     pub delimiter: Option<u8>,
     /// The names of the columns, for rows that are lists and for tables without a header.
     pub columns: Option<Vec<String>>,
+    /// The number of lines before the header of a table.
+    pub skip_lines: u64,
+    /// Columns that become the items of lists.
+    pub unpivot: Vec<Unpivot>,
+    /// Lines of one key that become one row.
+    pub gather: Option<Gather>,
     /// Where the rows are in a document.
     pub rows: Option<RowsPath>,
     /// The encoding of text.
@@ -95,9 +102,9 @@ impl RowsPath {
         let steps = path.steps().iter().map(|step| match step {
             PathStep::Key(key) => Ok(RowsStep::Key(key.clone())),
             PathStep::Each => Ok(RowsStep::Each),
-            PathStep::At(_) | PathStep::Any | PathStep::AnyDeep => Err(format!(
-                "{text:?}: only keys, and [] for every item of a list, lead to the rows"
-            )),
+            PathStep::At(_) | PathStep::With(..) | PathStep::Any | PathStep::AnyDeep => Err(
+                format!("{text:?}: only keys, and [] for every item of a list, lead to the rows"),
+            ),
         });
         Ok(Self(steps.collect::<Result<_, _>>()?))
     }
@@ -142,6 +149,9 @@ pub(super) fn read(section: &Section<'_>) -> Result<FeedForm, MappingError> {
         format: format.unwrap_or_default(),
         delimiter: delimiter(section)?,
         columns: columns(section)?,
+        skip_lines: skip_lines(section)?,
+        unpivot: shape::unpivots(section)?,
+        gather: shape::gather(section)?,
         rows: rows(section)?,
         encoding: encoding(section)?,
         sheet: section.text("sheet")?.map(str::to_owned),
@@ -165,6 +175,11 @@ fn effective(section: &Section<'_>, form: &FeedForm) -> Result<(), MappingError>
         ),
         ("encoding", form.encoding.is_some(), format.is_text()),
         ("sheet", form.sheet.is_some(), of(&[Format::Excel])),
+        (
+            "skip_lines",
+            form.skip_lines > 0,
+            of(&[Format::Csv, Format::Tsv, Format::Excel]),
+        ),
         (
             "columns",
             form.columns.is_some(),
@@ -201,6 +216,23 @@ fn columns(section: &Section<'_>) -> Result<Option<Vec<String>>, MappingError> {
         }
     }
     Ok(Some(names.into_iter().map(str::to_owned).collect()))
+}
+
+/// The maximum number of lines before a header.
+const MAX_SKIPPED_LINES: u64 = 1000;
+
+fn skip_lines(section: &Section<'_>) -> Result<u64, MappingError> {
+    let Some(value) = section.value("skip_lines") else {
+        return Ok(0);
+    };
+    let lines = value
+        .as_integer()
+        .and_then(|lines| u64::try_from(lines).ok());
+    let lines = lines.filter(|lines| *lines <= MAX_SKIPPED_LINES);
+    lines.ok_or_else(|| {
+        let reason = format!("must be a whole number, 0 to {MAX_SKIPPED_LINES}");
+        section.invalid("skip_lines", reason)
+    })
 }
 
 fn rows(section: &Section<'_>) -> Result<Option<RowsPath>, MappingError> {

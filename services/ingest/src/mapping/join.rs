@@ -178,7 +178,7 @@ fn partners(content: Vec<u8>, settings: &Settings) -> Result<HashMap<String, Par
     for line in feed::read(content, &settings.file, &settings.form)? {
         let at = |reason: String| format!("line {}: {reason}", line.number);
         let row = match line.row {
-            feed::Row::Blank => continue,
+            feed::Row::Blank | feed::Row::Gathered => continue,
             feed::Row::Object(row) => row,
             feed::Row::Unreadable(reason) | feed::Row::Broken(reason) => return Err(at(reason)),
         };

@@ -2,6 +2,7 @@
 
 use vitrine_model::product::{Media, MediaKind};
 
+use super::condition::Condition;
 use super::error::MappingError;
 use super::field::Field;
 use super::number::shortened;
@@ -17,6 +18,7 @@ use super::uses::UsedPath;
 #[derive(Clone, Debug)]
 pub(super) struct MediaFields {
     each: UsedPath,
+    condition: Option<Condition>,
     url: Field,
     /// What separates several addresses in one text.
     cut_at: Option<String>,
@@ -87,6 +89,7 @@ fn medium(
     Ok(MediaFields {
         each: UsedPath::parse(each, &section.at("each"), &defaults.uses)
             .map_err(|reason| section.invalid("each", reason))?,
+        condition: Condition::of_items(section, defaults)?,
         url: required(section, "url", defaults)?,
         cut_at: section
             .text("cut_at")?
@@ -100,8 +103,10 @@ fn medium(
 impl MediaFields {
     /// The items of the list; the row itself if the path is `.`.
     fn items<'v>(&self, row: Row<'v>) -> Vec<Row<'v>> {
-        let items = self.each.all(row).into_iter();
-        items.map(|item| row.at(item)).collect()
+        let items = self.each.all(row).into_iter().map(|item| row.at(item));
+        let condition = self.condition.as_ref();
+        let holds = |item: &Row<'_>| condition.is_none_or(|condition| condition.holds(*item));
+        items.filter(holds).collect()
     }
 
     /// Maps an item to media; records a problem for each URL that is invalid.

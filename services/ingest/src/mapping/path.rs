@@ -1,4 +1,4 @@
-//! Paths into a row: `a.b`, `images[].url`, `offers[0].price`, `"key.with.dots".x`, `.` for the row
+//! Paths into a row: `a.b`, `images[].url`, `offers[0].price`, `prices[type=net].amount`, `"key.with.dots".x`, `.` for the row
 //! itself. Inside lists, `^` is the whole row of the line, `^line` the number of the line and
 //! `^item` that of the item.
 
@@ -90,6 +90,8 @@ pub(crate) enum PathStep {
     Each,
     /// Into one item of a list, counted from 0.
     At(usize),
+    /// Into the first item of a list that has this value at this key.
+    With(String, String),
     /// Any one step, `*`; only in the paths of rules.
     Any,
     /// Any number of steps, `**`; only in the paths of rules.
@@ -237,9 +239,28 @@ impl PathStep {
                 path.push_str(&index.to_string());
                 path.push(']');
             }
+            Self::With(key, value) => {
+                path.push('[');
+                push_part(path, key);
+                path.push('=');
+                push_part(path, value);
+                path.push(']');
+            }
             Self::Any => push_wildcard(path, "*"),
             Self::AnyDeep => push_wildcard(path, "**"),
         }
+    }
+}
+
+/// Appends the key or the value of a condition, quoted if it would be ambiguous otherwise.
+fn push_part(path: &mut String, part: &str) {
+    let plain = !part.is_empty() && part.trim() == part && !part.contains(['=', ']', '"', '\\']);
+    if plain {
+        path.push_str(part);
+    } else {
+        path.push('"');
+        path.push_str(&part.replace('\\', "\\\\").replace('"', "\\\""));
+        path.push('"');
     }
 }
 
@@ -286,14 +307,18 @@ fn key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> 
 }
 
 fn quoted_key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> {
+    let (key, rest) = quoted(text)?;
+    steps.push(PathStep::Key(key));
+    Ok(rest)
+}
+
+/// Parses the rest of a text in quotation marks; returns it and what follows.
+fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
         match letter {
-            '"' => {
-                steps.push(PathStep::Key(key));
-                return Ok(&text[at + 1..]);
-            }
+            '"' => return Ok((key, &text[at + 1..])),
             '\\' => key.extend(letters.next().map(|(_, escaped)| escaped)),
             _ => key.push(letter),
         }
@@ -301,22 +326,52 @@ fn quoted_key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, S
     Err("a quotation mark is not closed".to_owned())
 }
 
-/// Parses `[]` and `[3]` at the start of the text; returns the rest.
+/// Parses `[]`, `[3]` and `[key=value]` at the start of the text; returns the rest.
 fn indexes<'t>(mut text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> {
     while let Some(inside) = text.strip_prefix('[') {
-        let (index, rest) = inside.split_once(']').ok_or("a [ is not closed")?;
-        steps.push(if index.is_empty() {
-            PathStep::Each
-        } else {
-            PathStep::At(
-                index
-                    .parse()
-                    .map_err(|_| format!("[{index}] is not an index"))?,
-            )
-        });
+        let (step, rest) = match condition(inside)? {
+            Some(condition) => condition,
+            None => index(inside)?,
+        };
+        steps.push(step);
         text = rest;
     }
     Ok(text)
+}
+
+/// Parses the inside of `[]` and `[3]`; returns what follows.
+fn index(inside: &str) -> Result<(PathStep, &str), String> {
+    let (index, rest) = inside.split_once(']').ok_or("a [ is not closed")?;
+    if index.is_empty() {
+        return Ok((PathStep::Each, rest));
+    }
+    let number = index
+        .parse()
+        .map_err(|_| format!("[{index}] is neither an index nor a condition such as [type=net]"))?;
+    Ok((PathStep::At(number), rest))
+}
+
+/// Parses the inside of `[key=value]`; returns what follows. `None` if it is no condition.
+fn condition(inside: &str) -> Result<Option<(PathStep, &str)>, String> {
+    let (key, rest) = part(inside, '=')?;
+    let Some(rest) = rest.strip_prefix('=') else {
+        return Ok(None);
+    };
+    let (value, rest) = part(rest, ']')?;
+    let rest = rest.strip_prefix(']').ok_or("a [ is not closed")?;
+    if key.is_empty() {
+        return Err("a condition such as [type=net] begins with a key".to_owned());
+    }
+    Ok(Some((PathStep::With(key, value), rest)))
+}
+
+/// Parses a key or a value of a condition, quoted or up to a sign or the end of the condition.
+fn part(text: &str, end: char) -> Result<(String, &str), String> {
+    if let Some(text) = text.strip_prefix('"') {
+        return quoted(text);
+    }
+    let end = text.find([end, ']']).unwrap_or(text.len());
+    Ok((text[..end].trim().to_owned(), &text[end..]))
 }
 
 /// The value of a key. The text of an element of XML that has nothing but text is the element.
@@ -336,6 +391,18 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
+/// The first item of a list that has a value at a key; also the number that the text shows.
+fn item_with<'v>(list: &'v Value, key: &str, wanted: &str) -> Option<&'v Value> {
+    let is_wanted = |value: &Value| match value {
+        Value::String(text) => text.trim() == wanted,
+        Value::Number(number) => number.to_string() == wanted,
+        Value::Bool(flag) => wanted == if *flag { "true" } else { "false" },
+        _ => false,
+    };
+    let mut items = items(list).iter();
+    items.find(|item| inside(item, key).is_some_and(is_wanted))
+}
+
 fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(value);
@@ -343,6 +410,7 @@ fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
     match step {
         PathStep::Key(key) => first(rest, inside(value, key)?),
         PathStep::At(index) => first(rest, items(value).get(*index)?),
+        PathStep::With(key, wanted) => first(rest, item_with(value, key, wanted)?),
         PathStep::Each => items(value).iter().find_map(|item| first(rest, item)),
         PathStep::Any | PathStep::AnyDeep => None,
     }
@@ -361,6 +429,9 @@ fn all<'v>(steps: &[PathStep], value: &'v Value, values: &mut Vec<&'v Value>) {
         PathStep::Each => items(value),
         PathStep::Key(key) => inside(value, key).map_or(&[], std::slice::from_ref),
         PathStep::At(index) => items(value).get(*index).map_or(&[], std::slice::from_ref),
+        PathStep::With(key, wanted) => {
+            item_with(value, key, wanted).map_or(&[], std::slice::from_ref)
+        }
         PathStep::Any | PathStep::AnyDeep => &[],
     };
     for value in inside {
@@ -394,6 +465,29 @@ mod tests {
             Path::parse("l[].y").unwrap().first((&row).into()),
             Some(&json!(4))
         );
+    }
+
+    #[test]
+    fn a_condition_selects_an_item_of_a_list() {
+        let row = json!({"p": [{"@type": "gross", "n": 1}, {"@type": "net", "n": 2},
+            {"@type": "net", "n": 3}, {"k": 7, "n": [4, 5]}, {"k": "a]=\"b", "n": 6}], "one": {"t": "x", "n": 8}});
+        assert_eq!(at("p[@type=net].n", &row), [json!(2)]);
+        assert_eq!(at("p[ @type = net ].n", &row), [json!(2)]);
+        assert_eq!(at("p[k=7].n", &row), [json!(4), json!(5)]);
+        assert_eq!(at("p[k=\"a]=\\\"b\"].n", &row), [json!(6)]);
+        assert_eq!(at("one[t=x].n", &row), [json!(8)]);
+        assert_eq!(at("p[k=8].n", &row), [] as [Value; 0]);
+        for path in [
+            "p[@type=net].n",
+            "p[k=\"a]=\\\"b\"][0]",
+            "[t=x].n",
+            "p[t=\"\"]",
+        ] {
+            assert_eq!(Path::parse(path).unwrap().to_string(), path);
+        }
+        for path in ["p[=net]", "p[a=b", "p[a=\"b]", "p[a=\"b\"c]"] {
+            assert!(Path::parse(path).is_err(), "{path}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) struct Records {
     setting: String,
     each: Option<UsedPath>,
     condition: Option<Condition>,
+    item_condition: Option<Condition>,
     repeated: Repeated,
     derived: Option<bool>,
 }
@@ -78,6 +79,7 @@ impl Records {
                 .transpose()
                 .map_err(|reason| section.invalid("each", reason))?,
             condition: Condition::read(section, reading)?,
+            item_condition: item_condition(section, reading)?,
             repeated: section.choice("repeated_id", &words)?.unwrap_or_default(),
             derived: None,
         })
@@ -105,7 +107,12 @@ impl Records {
         };
         for (at, item) in each.all(row).into_iter().enumerate() {
             let number = Value::from(at + 1);
-            let mut record = self.one(row.item(item, &number), map);
+            let item = row.item(item, &number);
+            let condition = self.item_condition.as_ref();
+            if condition.is_some_and(|condition| !condition.holds(item)) {
+                continue;
+            }
+            let mut record = self.one(item, map);
             let place = |rejection: &mut Rejection| {
                 rejection.field = format!("{}[{at}].{}", each.path(), rejection.field);
             };
@@ -137,6 +144,19 @@ impl Records {
     fn invalid(&self, reason: &str) -> MappingError {
         MappingError::setting(format!("{}.derived", self.setting), reason)
     }
+}
+
+/// Reads the condition on the items of a list.
+fn item_condition(
+    section: &Section<'_>,
+    reading: &Reading,
+) -> Result<Option<Condition>, MappingError> {
+    let condition = Condition::of_items(section, reading)?;
+    if condition.is_some() && section.text("each")?.is_none() {
+        let reason = "needs each, the list whose items it is about; where is about the row";
+        return Err(section.invalid("where_item", reason));
+    }
+    Ok(condition)
 }
 
 /// Whether products are derived from reviews: with one `[product]` and one `[review]`, unless one

@@ -81,6 +81,7 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
     }
     row(f, "values dropped", counts.dropped_values)?;
     let rare = [
+        ("  gathered", counts.gathered),
         ("  skipped", counts.skipped),
         ("values ignored", counts.ignored_values),
     ];

@@ -33,7 +33,7 @@ fn before_damage(bytes: &[u8], form: &FeedForm) -> (usize, String) {
                 assert_eq!(feed.next(), None, "the damage is the end");
                 return (count, reason);
             }
-            Row::Unreadable(_) | Row::Blank => {}
+            Row::Unreadable(_) | Row::Blank | Row::Gathered => {}
         }
     }
     (count, "nothing is reported".to_owned())

@@ -88,7 +88,7 @@ pub(super) fn matchable(path: &Path) -> Result<(), String> {
     if !path.is_relative() {
         return Err(format!("{path}: the paths of specs begin below `from`"));
     }
-    let index = |step: &PathStep| matches!(step, PathStep::At(_));
+    let index = |step: &PathStep| matches!(step, PathStep::At(_) | PathStep::With(..));
     if !path.steps().iter().any(index) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ pub(super) fn matchable(path: &Path) -> Result<(), String> {
         step.push_to(&mut list);
     }
     Err(format!(
-        "{path}: the items of a list are mapped alike, so [0] matches none; a rule for {list:?} with \
+        "{path}: the items of a list are mapped alike, so [0] and [key=value] match none; a rule for {list:?} with \
          list = \"first\" maps only the first one"
     ))
 }

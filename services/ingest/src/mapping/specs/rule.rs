@@ -1,5 +1,7 @@
 //! Rules: settings for the values at some paths, in some categories.
 
+use std::collections::HashMap;
+
 use vitrine_model::spec::ValueType;
 use vitrine_model::unit::UnitTable;
 
@@ -36,6 +38,8 @@ pub(super) struct Rule {
 pub(super) struct RuleOptions {
     pub(super) key: Option<String>,
     pub(super) unit: Option<String>,
+    /// Words that stand for units; the empty unit makes a plain number.
+    pub(super) unit_values: HashMap<String, String>,
     pub(super) value_type: Option<ValueType>,
     pub(super) split: Vec<Pattern>,
     pub(super) cut_at: Option<String>,
@@ -47,6 +51,8 @@ pub(super) struct RuleOptions {
     pub(super) count_key: Option<String>,
     pub(super) qualifier: Option<String>,
     pub(super) parts: ObjectParts,
+    /// A condition on the object that holds a spec in pieces.
+    pub(super) where_item: Option<Condition>,
 }
 
 /// The paths of the parts of a spec in an object.
@@ -109,7 +115,7 @@ impl Rule {
                 "is required: the path, or paths, that the rule applies to",
             ));
         }
-        let options = RuleOptions::read(section, table, &reading.uses)?;
+        let options = RuleOptions::read(section, table, reading)?;
         reading.with(section)?;
         let categories = section.texts("category")?;
         Ok(Self {
@@ -164,12 +170,18 @@ impl Rule {
 }
 
 impl RuleOptions {
-    fn read(section: &Section<'_>, table: &UnitTable, uses: &Uses) -> Result<Self, MappingError> {
+    fn read(
+        section: &Section<'_>,
+        table: &UnitTable,
+        reading: &Reading,
+    ) -> Result<Self, MappingError> {
+        let uses = &reading.uses;
         let owned = |name| Ok::<_, MappingError>(section.text(name)?.map(str::to_owned));
         let types = ValueType::ALL.map(|value_type| (value_type.name(), value_type));
         Ok(Self {
             key: checked_key(section, "key")?,
             unit: unit(section, table)?,
+            unit_values: unit_values(section, table)?,
             value_type: section.choice("type", &types)?,
             split: split(section)?,
             cut_at: owned("cut_at")?.filter(|text| !text.is_empty()),
@@ -180,6 +192,7 @@ impl RuleOptions {
             count_key: checked_key(section, "count_key")?,
             qualifier: owned("qualifier")?,
             parts: ObjectParts::read(section, uses)?,
+            where_item: Condition::of_items(section, reading)?,
         })
     }
 
@@ -187,6 +200,9 @@ impl RuleOptions {
     pub(super) fn add(&mut self, later: &Self) {
         replace(&mut self.key, later.key.as_ref());
         replace(&mut self.unit, later.unit.as_ref());
+        let unit_values = later.unit_values.iter();
+        self.unit_values
+            .extend(unit_values.map(|(word, unit)| (word.clone(), unit.clone())));
         replace(&mut self.value_type, later.value_type.as_ref());
         if !later.split.is_empty() {
             self.split.clone_from(&later.split);
@@ -198,6 +214,7 @@ impl RuleOptions {
         replace(&mut self.separator, later.separator.as_ref());
         replace(&mut self.count_key, later.count_key.as_ref());
         replace(&mut self.qualifier, later.qualifier.as_ref());
+        replace(&mut self.where_item, later.where_item.as_ref());
         replace(&mut self.parts.value, later.parts.value.as_ref());
         replace(&mut self.parts.key, later.parts.key.as_ref());
         replace(&mut self.parts.unit, later.parts.unit.as_ref());
@@ -214,12 +231,12 @@ impl ObjectParts {
             unit: path("unit_from")?,
             qualifier: path("qualifier_from")?,
         };
-        let others = parts.key.is_some() || parts.unit.is_some() || parts.qualifier.is_some();
+        // A unit may stand beside any value.
+        let others = parts.key.is_some() || parts.qualifier.is_some();
         if others && parts.value.is_none() {
-            return Err(section.invalid(
-                "value_from",
-                "is required with key_from, unit_from and qualifier_from",
-            ));
+            return Err(
+                section.invalid("value_from", "is required with key_from and qualifier_from")
+            );
         }
         Ok(parts)
     }
@@ -255,6 +272,23 @@ fn unit(section: &Section<'_>, table: &UnitTable) -> Result<Option<String>, Mapp
     spelling
         .map(|spelling| unit_id(&section.at("unit"), spelling, table))
         .transpose()
+}
+
+/// Reads the words that stand for units.
+fn unit_values(
+    section: &Section<'_>,
+    table: &UnitTable,
+) -> Result<HashMap<String, String>, MappingError> {
+    let words = section.text_map("unit_values")?.into_iter();
+    words
+        .map(|(word, spelling)| {
+            if spelling.is_empty() {
+                return Ok((word.to_owned(), String::new()));
+            }
+            let setting = format!("{}.{word:?}", section.at("unit_values"));
+            Ok((word.to_owned(), unit_id(&setting, spelling, table)?))
+        })
+        .collect()
 }
 
 fn split(section: &Section<'_>) -> Result<Vec<Pattern>, MappingError> {

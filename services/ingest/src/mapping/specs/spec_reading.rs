@@ -99,7 +99,32 @@ impl SpecReading {
         if self.options.parts.value.is_some() && raw.is_object() {
             return Ok(self.object(row.at(raw), reading).into());
         }
+        if self.options.parts.unit.is_some() {
+            let unit = self.unit_beside(row, reading)?;
+            return Ok(self.cut_with(Given::Raw(raw), unit, reading));
+        }
         Ok(self.cut(Given::Raw(raw), reading))
+    }
+
+    /// The unit that stands beside a value, otherwise that of the rule. `row` is where the paths of
+    /// specs begin.
+    fn unit_beside(&self, row: Row<'_>, reading: &Reading) -> Result<Option<&str>, String> {
+        let raw = self.options.parts.unit.as_ref();
+        let raw = raw.and_then(|path| path.first(row));
+        let spelling = raw.map_or(Ok(None), |raw| reading.text(raw))?;
+        spelling.map_or(Ok(self.options.unit.as_deref()), |spelling| {
+            self.unit_named(&spelling)
+        })
+    }
+
+    /// The id of the unit that a feed names; empty if the word stands for a plain number.
+    fn unit_named(&self, spelling: &str) -> Result<Option<&str>, String> {
+        if let Some(unit) = self.options.unit_values.get(spelling) {
+            return Ok(Some(unit));
+        }
+        let unit = self.table.get(spelling);
+        unit.map(|unit| Some(unit.id.as_str()))
+            .map_err(|error| format!("{error}; unit_values says what a word stands for"))
     }
 
     /// Maps all items of a list to one text.
@@ -134,8 +159,12 @@ impl SpecReading {
 
     /// Maps a text that may contain several values. One that is bad leaves the others as they are.
     fn cut(&self, given: Given<'_>, reading: &Reading) -> Mapped {
+        self.cut_with(given, self.options.unit.as_deref(), reading)
+    }
+
+    fn cut_with(&self, given: Given<'_>, unit: Option<&str>, reading: &Reading) -> Mapped {
         let Some(separator) = &self.options.cut_at else {
-            return self.whole(given, reading).into();
+            return self.whole(given, unit, reading).into();
         };
         let plain = match given {
             Given::Plain(text) => Cow::Borrowed(text),
@@ -143,7 +172,7 @@ impl SpecReading {
                 Some(translation) => Cow::Borrowed(translation),
                 None => reading.plain(text),
             },
-            Given::Raw(_) => return self.whole(given, reading).into(),
+            Given::Raw(_) => return self.whole(given, unit, reading).into(),
         };
         let mut mapped = Mapped::default();
         if reading.is_unknown_text(&plain) {
@@ -154,23 +183,23 @@ impl SpecReading {
             return Err(format!("has more than {MAX_SPECS} values")).into();
         }
         for piece in pieces {
-            mapped.add(self.whole(Given::Plain(piece), reading));
+            mapped.add(self.whole(Given::Plain(piece), unit, reading));
         }
         mapped
     }
 
-    fn whole(&self, given: Given<'_>, reading: &Reading) -> Read {
+    fn whole(&self, given: Given<'_>, unit: Option<&str>, reading: &Reading) -> Read {
         if !self.options.split.is_empty() {
-            return self.split(given, reading);
+            return self.split(given, unit, reading);
         }
-        let Some(value) = self.value(given, self.options.unit.as_deref(), reading)? else {
+        let Some(value) = self.value(given, unit, reading)? else {
             return Ok(Vec::new());
         };
         Ok(vec![self.spec(self.key.clone()?, value)])
     }
 
     /// Maps a composite text to one spec for each of its parts.
-    fn split(&self, given: Given<'_>, reading: &Reading) -> Read {
+    fn split(&self, given: Given<'_>, outer: Option<&str>, reading: &Reading) -> Read {
         let Some(text) = reading.text(given)? else {
             return Ok(Vec::new());
         };
@@ -181,7 +210,7 @@ impl SpecReading {
         for (name, part) in parts.iter().filter(|(name, _)| !SPEC_PARTS.contains(name)) {
             let own = *name == ".";
             let unit = if own { of_spec.unit } else { None };
-            let unit = unit.or(self.options.unit.as_deref());
+            let unit = unit.or(outer);
             for piece in self.part_pieces(part) {
                 let value = self.value(Given::Plain(piece), unit, reading);
                 let named = |reason| {
@@ -214,6 +243,10 @@ impl SpecReading {
 
     /// Maps an object that contains the parts of a spec.
     fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
+        let condition = self.options.where_item.as_ref();
+        if condition.is_some_and(|condition| !condition.holds(object)) {
+            return Ok(Vec::new());
+        }
         let parts = &self.options.parts;
         let text = |path: &Option<UsedPath>| {
             let raw = path.as_ref().and_then(|path| path.first(object));
@@ -221,30 +254,34 @@ impl SpecReading {
         };
         let spelling = text(&parts.unit)?;
         let unit = match &spelling {
-            Some(spelling) => Some(
-                self.table
-                    .get(spelling)
-                    .map_err(|e| e.to_string())?
-                    .id
-                    .as_str(),
-            ),
+            Some(spelling) => self.unit_named(spelling)?,
             None => self.options.unit.as_deref(),
         };
         let raw = parts.value.as_ref().and_then(|path| path.first(object));
-        let value = raw.map_or(Ok(None), |raw| self.value(raw.into(), unit, reading))?;
+        let raws = match raw {
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        let values = raws.iter();
+        let values = values.map(|raw| self.value(raw.into(), unit, reading));
+        let values: Vec<Option<SpecValue>> = values.collect::<Result<_, _>>()?;
         let key = match text(&parts.key)? {
             Some(words) => key::key_of_words(&words)?,
             None => self.key.clone()?,
         };
-        let Some(value) = value else {
-            return Ok(Vec::new());
-        };
-        let mut spec = self.spec(key, value);
-        if let Some(qualifier) = text(&parts.qualifier)? {
-            check_qualifier(&qualifier).map_err(|error| error.to_string())?;
-            spec.qualifier = Some(qualifier.into_owned());
+        let qualifier = text(&parts.qualifier)?;
+        if let Some(qualifier) = &qualifier {
+            check_qualifier(qualifier).map_err(|error| error.to_string())?;
         }
-        Ok(vec![spec])
+        let specs = values.into_iter().flatten().map(|value| {
+            let mut spec = self.spec(key.clone(), value);
+            if let Some(qualifier) = &qualifier {
+                spec.qualifier = Some(qualifier.to_string());
+            }
+            spec
+        });
+        Ok(specs.collect())
     }
 
     fn spec(&self, key: String, value: SpecValue) -> Spec {
@@ -287,6 +324,9 @@ impl SpecReading {
             Scalar::Number(_) => ValueType::Number,
             Scalar::Text(_) => ValueType::Text,
         };
+        if unit == Some("") {
+            return ValueType::Number;
+        }
         self.options.value_type.unwrap_or(suggested)
     }
 
@@ -316,10 +356,10 @@ impl<'t> OfSpec<'t> {
             part.map(|(_, part)| *part)
                 .filter(|part| !reading.is_unknown_text(part))
         };
-        let unit = text(".unit").map(|unit| of.table.get(unit).map_err(|e| e.to_string()));
+        let unit = text(".unit").map(|unit| of.unit_named(unit));
         Ok(Self {
             key: text(".key").map(key::key_of_words).transpose()?,
-            unit: unit.transpose()?.map(|unit| unit.id.as_str()),
+            unit: unit.transpose()?.flatten(),
             qualifier: text(".qualifier").map(qualifier).transpose()?,
         })
     }

@@ -22,17 +22,18 @@ pub(super) fn specs(
     row: Row<'_>,
     problems: &mut Problems,
 ) -> Vec<Spec> {
+    let root = specs.from.first(row);
     let mut walk = Walk {
         specs,
         kind,
-        row,
+        row: root.map_or(row, |root| row.at(root)),
         plans: plans.of(&kind.key()),
         path: String::new(),
         problems,
         collected: Vec::new(),
         too_many: false,
     };
-    if let Some(Value::Object(object)) = specs.from.first(row) {
+    if let Some(Value::Object(object)) = root {
         walk.entries(object);
     }
     if walk.too_many {

@@ -221,6 +221,36 @@ const EXAMPLES: &[Example] = &[
         "author: Ada",
     ),
     (
+        "an item of a list by one of its values",
+        At::Product,
+        &[r#"price = { amount = "prices[type=net].value", currency = { value = "EUR" } }"#],
+        r#"{"prices": [{"type": "gross", "value": "11.90"}, {"type": "net", "value": "10.00"}]}"#,
+        "price: 10.00 EUR",
+    ),
+    (
+        "a unit from another column",
+        At::Specs,
+        &[
+            r#"rules = [{ path = "weight", unit_from = "weight_unit", unit_values = { KGM = "kg" } }]"#,
+            r#"exclude = ["id", "name", "weight_unit"]"#,
+        ],
+        r#"{"weight": "1.5", "weight_unit": "KGM"}"#,
+        "weight=1.5 kg",
+    ),
+    (
+        "some of the objects that hold a spec in pieces",
+        At::Specs,
+        &[
+            "[[product.specs.rules]]",
+            r#"path = "facts""#,
+            r#"key_from = "name""#,
+            r#"value_from = "value""#,
+            r#"where_item = { name = { not = "price" } }"#,
+        ],
+        r#"{"facts": [{"name": "price", "value": "5"}, {"name": "Colour", "value": "red"}]}"#,
+        "colour='red'",
+    ),
+    (
         "a purchase that the source vouches for",
         At::Review,
         &[r#"verified = { from = "purchase", yes = ["verified"], no = ["unverified"] }"#],

@@ -4,13 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
+mod agreement;
+
 /// The mapping of all parts, with `{}` where a setting is added, and the part of the schema.
-const PARTS: [(&str, &str); 19] = [
+const PARTS: [(&str, &str); 21] = [
     ("", "{}"),
     ("defaults", "[defaults]\n{}"),
     (
         "join",
         "[join.x]\n{}\nmany = true\nfile = \"units.csv\"\nkey = \"path\"\nfrom = \"id\"",
+    ),
+    (
+        "unpivot",
+        "[[unpivot]]\n{}\ncolumns = \"a\"\nas = \"b\"\nname = \"c\"\nvalue = \"d\"\n[product]\nPRODUCT",
+    ),
+    (
+        "gather",
+        "[gather]\n{}\nkey = \"a\"\nas = \"b\"\n[product]\nPRODUCT",
     ),
     ("product", "[product]\n{}\nPRODUCT"),
     (
@@ -71,19 +81,22 @@ const PARTS: [(&str, &str); 19] = [
 
 /// The settings that the reader knows in a part.
 fn known(text: &str) -> BTreeSet<String> {
-    let product = "external_id = \"id\"\nname = \"n\"\nkind = \"k\"";
-    let review = "external_id = \"id\"\nproduct = \"p\"";
-    let text = text
-        .replace("PRODUCT_BUT_CATEGORY", product)
-        .replace("PRODUCT", &format!("{product}\ncategory = \"c\""))
-        .replace("REVIEW_BUT_RATING", review)
-        .replace("REVIEW", &format!("{review}\nrating = \"r\""))
-        .replace("{}", "no_such_setting = 1");
+    let text = filled(text).replace("{}", "no_such_setting = 1");
     let refused = refusal(&format!("version = 1\nsystem = \"s\"\n{text}"));
     let (_, names) = refused
         .split_once("known here: ")
         .unwrap_or_else(|| panic!("{text}: {refused}"));
     names.split(", ").map(str::to_owned).collect()
+}
+
+/// The text of a part with what else it needs.
+fn filled(text: &str) -> String {
+    let product = "external_id = \"id\"\nname = \"n\"\nkind = \"k\"";
+    let review = "external_id = \"id\"\nproduct = \"p\"";
+    text.replace("PRODUCT_BUT_CATEGORY", product)
+        .replace("PRODUCT", &format!("{product}\ncategory = \"c\""))
+        .replace("REVIEW_BUT_RATING", review)
+        .replace("REVIEW", &format!("{review}\nrating = \"r\""))
 }
 
 #[test]
