@@ -187,6 +187,15 @@ impl Service {
         assert!(sent.expect("kill runs").success(), "the service is gone");
     }
 
+    /// Returns whether it has ended.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn has_ended(&mut self) -> bool {
+        let status = self.child.try_wait().expect("it is our child");
+        status.is_some()
+    }
+
     /// Waits until it has ended.
     ///
     /// # Panics

@@ -36,6 +36,7 @@ mod hidden;
 mod idempotency;
 mod import_runs;
 mod imports;
+mod killed_imports;
 mod kills;
 mod lists;
 mod mappings;
