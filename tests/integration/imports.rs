@@ -98,6 +98,25 @@ fn a_draft_is_created_then_unchanged_then_updated() {
 }
 
 #[test]
+fn unchanged_lines_are_looked_up_by_their_source_alone() {
+    test(async |app| {
+        let feed = || {
+            let line = |n: i32| product(&format!("P{n}")).sku(&format!("S{n}"));
+            (0..20).map(line).collect::<Vec<_>>()
+        };
+        products(app, ImportMode::Write, feed()).await;
+        app.forget_commands();
+        let again = products(app, ImportMode::Write, feed()).await;
+        assert_eq!(again, ["unchanged"; 20]);
+        let sent = app.sent().into_iter();
+        let looked_up: Vec<String> = sent
+            .filter(|sent| sent.ends_with(" names") || sent.ends_with(" products"))
+            .collect();
+        assert_eq!(looked_up, ["find names", "find products"]);
+    });
+}
+
+#[test]
 fn a_field_that_its_only_source_drops_is_removed() {
     test(async |app| {
         let full = product("a")

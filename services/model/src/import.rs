@@ -216,9 +216,11 @@ const fn is_false(value: &bool) -> bool {
 pub fn digest<T: Serialize>(draft: &T) -> String {
     let text = serde_json::to_vec(draft).expect("drafts hold nothing that JSON cannot");
     let digest = Sha256::digest(&text);
-    digest[..16]
-        .iter()
-        .fold(String::with_capacity(32), |hex, byte| {
-            hex + &format!("{byte:02x}")
-        })
+    let mut hex = String::with_capacity(32);
+    for byte in &digest[..16] {
+        let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+        hex.push(digit(byte >> 4));
+        hex.push(digit(byte & 15));
+    }
+    hex
 }

@@ -120,15 +120,17 @@ impl ImportSession {
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
         let of_round = || round.iter().map(|at| &drafts[*at]);
-        let skus = of_round().filter_map(|draft| draft.sku.clone());
-        let mut found = Existing {
-            known: self
-                .find_sources(of_round().map(|draft| &draft.source))
-                .await?,
-            skus: self.find_skus(skus.collect()).await?,
+        let known = self.find_sources(of_round().map(|draft| &draft.source));
+        let mut known = known.await?;
+        self.leave_other_skus(of_round(), &mut known).await?;
+        // A source that is known tells the product; usually most lines are unchanged.
+        let new = of_round().filter(|draft| !known.contains_key(&draft.source));
+        let skus = new.filter_map(|draft| draft.sku.clone()).collect();
+        let found = Existing {
+            known,
+            skus: self.find_skus(skus).await?,
             items: self.bundle_items(of_round()).await?,
         };
-        self.leave_other_skus(of_round(), &mut found.known).await?;
         let passed = self
             .check_products(drafts, round, &found, &mut outcomes)
             .await?;
