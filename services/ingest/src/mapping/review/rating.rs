@@ -74,7 +74,7 @@ fn one(
 fn scale(section: &Section<'_>) -> Result<Option<Scale>, MappingError> {
     let number = |value: &toml::Value| super::super::field::json(value).as_f64();
     match section.values("scale") {
-        [] => Ok(None),
+        [] if section.value("scale").is_none() => Ok(None),
         [worst, best] => match (number(worst), number(best)) {
             (Some(worst), Some(best)) if (worst - best).abs() > f64::EPSILON => {
                 Ok(Some(Scale { worst, best }))

@@ -60,7 +60,9 @@ impl Specs {
         }
         let (list, count_key) = (options.list, options.count_key.clone());
         let mut readings = Vec::new();
-        if !first.is_empty() || self.is_mapped(kind, &parsed) {
+        // Asked in any case: what `include` names is there, also where a rule reads it.
+        let is_mapped = self.is_mapped(kind, &parsed);
+        if is_mapped || !first.is_empty() {
             readings.push(self.reading(kind.category, &parsed, options, &first));
         }
         readings.extend(second.iter().map(|rule| {
