@@ -1,17 +1,14 @@
 //! Imports that are killed, in every phase: run again, they end as one that was never killed.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mongodb::bson::{Bson, Document, doc};
-use serde_json::{Value, json};
+use serde_json::Value;
 use vitrine_domain::Catalog;
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, eventually, test_on_own_server};
+use vitrine_harness::{App, test_on_own_server};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, import};
 
@@ -255,45 +252,5 @@ fn an_import_that_is_killed_in_any_phase_is_completed_by_the_next() {
             app.audit().await;
         }
         assert_eq!(unreached, [""; 0]);
-    });
-}
-
-#[test]
-fn an_import_that_is_killed_while_it_reads_is_completed_by_the_next() {
-    test_on_own_server(async |app| {
-        let files = Files::new();
-        before(app, &files).await;
-        let line = |n: usize| {
-            let row = json!({ "id": format!("n{n}"), "name": format!("Lamp {n}"), "path": "Many",
-                "facts": { "watts": n } });
-            format!("{row}\n")
-        };
-        let pipe = files.of("pipe.jsonl");
-        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-        assert!(made.success());
-        let mut reading = start(app, &files, &pipe);
-        let (to, lines) = (pipe.clone(), (0..2_500).map(line).collect::<String>());
-        // The writer keeps the pipe open, so that the import waits for more.
-        let writer = std::thread::spawn(move || {
-            let mut pipe = std::fs::OpenOptions::new().write(true).open(to).unwrap();
-            let _ = pipe.write_all(lines.as_bytes());
-            pipe
-        });
-        let products = app.direct().collection::<Document>("products");
-        let some = async || {
-            let count = products.count_documents(doc! {}).await.unwrap();
-            (count > 1_000).then_some(())
-        };
-        eventually("a stored batch", Duration::from_mins(3), some).await;
-        reading.signal("KILL");
-        reading.ended().await;
-        drop(writer.join().unwrap());
-        app.kill_abandoned_transactions().await;
-        app.audit().await;
-        let whole = files.of("whole.jsonl");
-        std::fs::write(&whole, (0..2_500).map(line).collect::<String>()).unwrap();
-        let mut again = start(app, &files, &whole);
-        assert!(again.ended().await.success(), "{}", again.output());
-        assert_eq!(products.count_documents(doc! {}).await.unwrap(), 2_501);
     });
 }

@@ -85,7 +85,7 @@ impl ImportSession {
         }
     }
 
-    /// Reads the suppliers of drafts; returns others that have the same names.
+    /// Reads the suppliers of drafts; returns them, and others that have the same names.
     async fn read_suppliers(
         &mut self,
         drafts: &[SupplierDraft],
@@ -98,9 +98,8 @@ impl ImportSession {
             .store(|store| async move { store.get_suppliers_by_key(&keys, &names).await })
             .await?;
         let is_wanted = |one: &Supplier| one.keys().iter().any(|key| wanted.contains(key));
-        let (found, namesakes): (Vec<_>, Vec<_>) = found.into_iter().partition(is_wanted);
-        self.know(found);
-        Ok(namesakes)
+        self.know(found.iter().filter(|one| is_wanted(one)).cloned());
+        Ok(found)
     }
 
     /// Changes stored suppliers with ids to what their source says now.
