@@ -49,15 +49,15 @@ async fn stock(app: &App) {
 }
 
 /// A query with variables.
-fn ask<'a>(app: &'a App, query: &str, variables: Value) -> Request<'a> {
-    let variables = variables.as_object().unwrap().clone().into_iter();
+fn ask<'a>(app: &'a App, query: &str, variables: &Value) -> Request<'a> {
+    let variables = variables.as_object().unwrap().iter();
     variables.fold(app.query(query), |request, (name, value)| {
-        request.with(&name, value)
+        request.with(name, value.clone())
     })
 }
 
 async fn list(app: &App, variables: Value) -> Answer {
-    let answer = ask(app, LIST, variables).as_admin().await;
+    let answer = ask(app, LIST, &variables).as_admin().await;
     assert!(answer.errors().is_empty(), "{:?}", answer.errors());
     answer
 }
@@ -94,6 +94,9 @@ async fn changed_at(app: &App, n: usize) -> String {
         .text("/product/updatedAt")
 }
 
+/// Whether the row with a number matches.
+type Matches = fn(usize) -> bool;
+
 #[test]
 fn admins_find_products_by_what_they_are_and_lack() {
     test(async |app| {
@@ -101,7 +104,6 @@ fn admins_find_products_by_what_they_are_and_lack() {
         let suppliers = supplier_ids(app).await;
         let (one, two) = (&suppliers["Supplier 1"], &suppliers["Supplier 2"]);
         let since = changed_at(app, 30).await;
-        type Matches = fn(usize) -> bool;
         let cases: [(Value, Matches); 14] = [
             (json!({ "kind": ["book"] }), |n| n % 2 == 0),
             (json!({ "kind": ["lamp", "sofa"] }), |n| n % 2 == 1),
@@ -158,7 +160,7 @@ fn only_admins_ask_for_what_shoppers_do_not_need() {
                 json!({ *field: value }),
                 json!({ "not": { *field: value } }),
             ] {
-                let refusal = ask(app, LIST, json!({ "filter": filter })).await;
+                let refusal = ask(app, LIST, &json!({ "filter": filter })).await;
                 refusal.assert_commands(&[]);
                 let [error] = &refusal.errors()[..] else {
                     panic!("{:?}", refusal.errors());
@@ -179,7 +181,7 @@ fn ids_of_other_things_are_no_suppliers() {
         let product = app.query("{ product(slug: \"p00\") { id } }").await;
         for id in [product.text("/product/id"), "nonsense".to_owned()] {
             let variables = json!({ "filter": { "supplier": [id] } });
-            let refusal = ask(app, LIST, variables).as_admin().await;
+            let refusal = ask(app, LIST, &variables).as_admin().await;
             let errors = refusal.errors().join("\n");
             assert!(errors.contains("filter.supplier[0]: "), "{errors}");
         }
@@ -202,7 +204,7 @@ fn facets_beside_filters_of_admins_are_exact() {
             json!({ "updatedSince": since, "kind": ["lamp"] }),
         ];
         for filter in filters {
-            let answer = ask(app, FACETS, json!({ "filter": filter }))
+            let answer = ask(app, FACETS, &json!({ "filter": filter }))
                 .as_admin()
                 .await;
             let total = found(app, &filter, "NAME").await;

@@ -137,9 +137,8 @@ fn imports_are_listed_newest_first_in_pages() {
 fn a_run_that_an_admin_stops_ends_after_its_batch_and_is_completed_by_the_next() {
     test(async |app| {
         let folder = tempfile::tempdir().unwrap();
-        let lines: String = (0..2_500)
-            .map(|n| format!("{{\"id\":{n},\"name\":\"Lamp {n}\"}}\n"))
-            .collect();
+        let line = |n: u32| json!({ "id": n, "name": format!("Lamp {n}") }).to_string() + "\n";
+        let lines: String = (0..2_500).map(line).collect();
         let options = options(folder.path(), &lines);
         let first = record(app).await;
         stop(app, &first).await;

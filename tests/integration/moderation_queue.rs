@@ -78,12 +78,14 @@ async fn queued_at(app: &App, n: usize) -> Value {
     node.unwrap()["queuedSince"].clone()
 }
 
+/// Whether the row with a number matches.
+type Matches = fn(usize) -> bool;
+
 #[test]
 fn the_queue_is_narrowed_down_and_read_in_both_orders() {
     test(async |app| {
         let [lamp, _] = queue(app).await;
         let (since, before) = (queued_at(app, 3).await, queued_at(app, 9).await);
-        type Matches = fn(usize) -> bool;
         let cases: [(Value, Value, Matches); 8] = [
             (Value::Null, json!({}), |_| true),
             (Value::Null, json!({ "product": lamp }), |n| n % 2 == 0),
