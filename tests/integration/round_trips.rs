@@ -676,7 +676,7 @@ fn a_mutation_is_one_transaction_of_few_commands() {
 }
 
 /// Queries with all fields of `Query`.
-const ALL_QUERIES: [&str; 4] = [
+const ALL_QUERIES: [&str; 5] = [
     r#"{ product(slug: "monitor-1") { id topReviews { reviewId } reviews { nodes { id } } } category(slug: "gaming") { productCount }
         categories { id } units { symbol } specKey(key: "color") { coverage { products } } searchSuggestions(prefix: "mon")
         suggestedSpecKeys(category: "gaming") { products } trending(window: DAY) { rank } viewer { subject } }"#,
@@ -685,6 +685,8 @@ const ALL_QUERIES: [&str; 4] = [
         workers { name } dataVersions { remaining } }"#,
     r#"{ moderationQueue { nodes { id } } ratingStatsAudit { checked } exportAuthor(authorId: "ann") { lines }
         fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") { byRating { rating } } }"#,
+    r#"{ moderationCounts { total { value } } imports { nodes { id } } import(id: "00000000000000") { id }
+        auditFindings { findings { field } } }"#,
     r"query($id: ID!, $supplier: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id } supplier(id: $supplier) { name } }",
 ];
 

@@ -86,7 +86,7 @@ fn a_role_that_lacks_something_sees_why() {
         act_as(browser, "admin").await;
         browser.open("/console").await;
         browser
-            .wait("document.querySelectorAll('.sections a').length === 8")
+            .wait("document.querySelectorAll('.sections a').length === 9")
             .await;
         assert_eq!(
             text(browser, ".who").await,

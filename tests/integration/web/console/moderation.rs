@@ -78,7 +78,7 @@ fn twenty_reviews_are_decided_by_keys_and_the_next_ones_load_themselves() {
         assert_eq!(count(browser, ".waiting-one").await, 4);
         assert_eq!(waiting(address).await, 4);
         browser
-            .wait("[...document.querySelectorAll('#reason option')].map((one) => one.textContent).join() === 'All,Reported (0),New (4)'")
+            .wait("[...document.querySelectorAll('#reason option')].map((one) => one.textContent).join() === 'All (4),Reported (0),New (4)'")
             .await;
         // The last decision is taken back by a key, and the review is there again.
         browser.press("u").await;
