@@ -85,7 +85,8 @@ export function CategoryField(props) {
     "span",
     { class: "picker" },
     h(Suggested, { ...props, options: found.map((one) => ({ value: one.slug, label: one.path.join(" › ") })) }),
-    path && h("span", { class: "hint iso" }, path.join(" › ")),
+    // Its line is there before the path, so that nothing below moves while somebody aims at it.
+    h("span", { class: "hint iso" }, path ? path.join(" › ") : "\u00a0"),
   );
 }
 
