@@ -175,7 +175,8 @@ function Queue({ list, onDecided }) {
     setChosen(review.id);
     setAsking(null);
     setWrong("");
-    if (focus) setTimeout(() => document.getElementById("review-title")?.focus(), 0);
+    // Not when a key has already opened the reasons, which have the focus then.
+    if (focus) setTimeout(() => document.querySelector(".reasons") ?? document.getElementById("review-title")?.focus(), 0);
   };
   const refresh = async (/** @type {any} */ review) => {
     const { node } = await fetchAll("OneReview", { id: review.id });
@@ -279,7 +280,7 @@ function Queue({ list, onDecided }) {
                   h("button", { type: "button", class: "button", onClick: () => settle(current, "PUBLISH", "ACCEPTABLE") }, "Publish"),
                   h("button", { type: "button", class: "button danger", onClick: () => setAsking("REJECT") }, "Reject …"),
                 ),
-            current.status === "PUBLISHED" && h(Reply, { review: current, onSaved: queue.replace }),
+            current.status === "PUBLISHED" && h(Reply, { key: current.id, review: current, onSaved: queue.replace }),
           ),
           h(ReviewFacts, { review: current }),
         )
@@ -380,7 +381,7 @@ export function OneReview({ id }) {
                 review.status !== "REJECTED" && h("button", { type: "button", class: "button danger", onClick: () => setAsking("REJECT") }, "Reject …"),
                 !review.queuedSince && h("button", { type: "button", class: "button quiet", onClick: () => setAsking("RESTORE") }, "Back into the queue …"),
               ),
-        review.status === "PUBLISHED" && h(Reply, { review, onSaved: reload }),
+        review.status === "PUBLISHED" && h(Reply, { key: review.id, review, onSaved: reload }),
       ),
       h(ReviewFacts, { review }),
     ),

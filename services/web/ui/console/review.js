@@ -1,7 +1,7 @@
 // @ts-check
 // A review as moderators see it: the text, who reported it and why, what it said before, what was decided.
 import { h } from "../vendor/preact/preact.js";
-import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { average, plural } from "../shared/format.js";
 import { announcement } from "../shared/navigation.js";
 import { changed } from "./data.js";
@@ -156,10 +156,6 @@ export function Reply({ review, onSaved }) {
   const [text, setText] = useState(review.reply?.text ?? "");
   const [refusals, setRefusals] = useState(/** @type {any[]} */ ([]));
   const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    setText(review.reply?.text ?? "");
-    setRefusals([]);
-  }, [review.id]);
   const send = async (/** @type {string | null} */ next) => {
     setBusy(true);
     try {
