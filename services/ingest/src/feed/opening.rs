@@ -49,13 +49,18 @@ pub(super) fn open(
     match place {
         Place::File(path) => {
             let mut file = File::open(path).map_err(failed(path))?;
-            let size = file.metadata().map_err(failed(path))?.len();
+            let metadata = file.metadata().map_err(failed(path))?;
+            if !metadata.is_file() {
+                // A named pipe, for example, which cannot be read twice.
+                let opened = opening.source(buffered(file, read));
+                return Ok((opened.map_err(wrong)?, 0));
+            }
             let magic = magic_of(&mut file).map_err(failed(path))?;
             let opened = match magic {
                 Magic::Gzip | Magic::Zstd | Magic::None => opening.source(buffered(file, read)),
                 magic => opening.file(file, magic),
             };
-            Ok((opened.map_err(wrong)?, size))
+            Ok((opened.map_err(wrong)?, metadata.len()))
         }
         Place::Address(address) => {
             let fetched = address.open(Patience::default());

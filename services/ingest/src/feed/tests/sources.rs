@@ -145,3 +145,19 @@ fn standard_input_can_be_read_once() {
     let refused = Feeds::open(&twice, &FeedForm::default()).err().unwrap();
     assert_eq!(refused.to_string(), "-: standard input can be read once");
 }
+
+#[test]
+fn a_named_pipe_is_read_as_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("feed.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success(), "mkfifo makes a named pipe");
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || fs::write(path, "{\"id\":1}\n{\"id\":2}\n").unwrap()
+    });
+    let feed = Feed::open(&path, &FeedForm::default()).unwrap();
+    let rows: Vec<u64> = feed.map(|line| line.number).collect();
+    writer.join().unwrap();
+    assert_eq!(rows, [1, 2]);
+}
