@@ -73,16 +73,16 @@ export function Moderation() {
         h("a", { class: "button quiet", href: "/console/fairness" }, "Fairness report"),
       ),
     ),
-    found && h(Counts, { found }),
+    h(Counts, { found }),
     h(Narrow, { query, set }),
     h(Queue, { key: JSON.stringify(list), list, onDecided: reload }),
   );
 }
 
-/** How many wait, for what and since when.
+/** How many wait, for what and since when. Its line is always there, so that nothing below moves.
  * @param {{ found: any }} props */
 function Counts({ found }) {
-  if (!found.counts.length) return null;
+  if (!found?.counts.length) return h("ul", { class: "chips", "aria-label": "What waits" }, h("li", { class: "chip plain" }, found ? "Nothing waits" : "\u00a0"));
   const least = found.total.relation === "EXACT" ? "" : "at least ";
   return h(
     "ul",
@@ -194,6 +194,7 @@ function Queue({ list, onDecided }) {
       } else {
         const following = rows[at + 1] ?? rows[at - 1];
         queue.remove(review.id);
+        setWrong("");
         setDone((last) => [{ review: { ...review, ...decided }, decision, reason: why }, ...last]);
         show(following);
         onDecided();
