@@ -11,6 +11,7 @@ use vitrine_domain::import_runs::ImportRecord;
 use vitrine_harness::{Answer, App, test};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportError, ImportOptions, import_recorded};
+use vitrine_model::id::{GlobalId, ImportId, SupplierId};
 use vitrine_model::import_run::{ImportPhase, NewImportRun, RunProgress};
 
 const RUN: &str = "query ($id: ID!, $after: String) { import(id: $id) {
@@ -51,12 +52,17 @@ async fn record(app: &App) -> ImportRecord {
 }
 
 async fn run(app: &App, record: &ImportRecord, after: Value) -> Answer {
-    let asked = app.query(RUN).with("id", record.id().to_string());
+    let asked = app.query(RUN).with("id", gid(record));
     asked.with("after", after).as_admin().await
 }
 
+/// The id that the API shows.
+fn gid(record: &ImportRecord) -> String {
+    GlobalId::Import(record.id()).encode()
+}
+
 async fn stop(app: &App, record: &ImportRecord) {
-    let input = json!({ "id": record.id().to_string() });
+    let input = json!({ "id": gid(record) });
     app.mutate("stopImport", input).await.done();
 }
 
@@ -111,7 +117,7 @@ fn imports_are_listed_newest_first_in_pages() {
         let mut ids = Vec::new();
         for _ in 0..5 {
             app.clock.advance(1_000);
-            ids.insert(0, record(app).await.id().to_string());
+            ids.insert(0, gid(&record(app).await));
         }
         let (mut found, mut after) = (Vec::new(), Value::Null);
         loop {
@@ -175,7 +181,7 @@ fn a_run_without_a_sign_of_life_is_shown_as_cut_off() {
         app.clock.advance(1);
         assert_eq!(state().await, "CUT_OFF");
         // It was only slow.
-        record.beat().await;
+        record.heartbeat().await;
         assert_eq!(state().await, "READING");
         record.end(ImportPhase::Failed, Some("no disk")).await;
         app.clock.advance(60_000);
@@ -193,7 +199,7 @@ fn rejects_beyond_the_limit_are_counted_and_not_kept() {
         for line in 0..10_005 {
             record.reject("feed.jsonl", line, "rejected", &reason);
         }
-        record.beat().await;
+        record.heartbeat().await;
         let shown = run(app, &record, Value::Null).await;
         assert_eq!(shown.number("/import/rejects/totalCount/value"), 10_005);
         assert_eq!(shown.number("/import/rejects/kept"), 10_000);
@@ -214,7 +220,7 @@ fn records_go_after_the_days_that_are_set() {
             "rejected",
             &vitrine_model::import::Rejection::new("name", "is missing"),
         );
-        record.beat().await;
+        record.heartbeat().await;
         let days = i64::from(90) * 24 * 60 * 60 * 1_000;
         for collection in ["imports", "import_rejects"] {
             let all = app.documents(collection, doc! {}).await;
@@ -230,14 +236,26 @@ fn records_go_after_the_days_that_are_set() {
 #[test]
 fn an_unknown_import_is_null_and_cannot_be_stopped() {
     test(async |app| {
-        let unknown = app
-            .query("{ import(id: \"00000000000007\") { id } }")
-            .as_admin()
-            .await;
-        assert!(unknown.at("/import").is_null());
-        let wrong = app.query("{ import(id: \"7\") { id } }").as_admin().await;
-        assert!(wrong.errors()[0].contains("id: is not the id of an import"));
-        for (id, code) in [("00000000000007", "NOT_FOUND"), ("7", "INVALID")] {
+        let query = "query ($id: ID!) { import(id: $id) { id } }";
+        let unknown = GlobalId::Import(ImportId::from_i64(7)).encode();
+        let answer = app.query(query).with("id", &*unknown).as_admin().await;
+        assert_eq!(
+            (answer.errors(), answer.at("/import")),
+            (vec![], &Value::Null)
+        );
+        let other = GlobalId::Supplier(SupplierId::from_i64(7)).encode();
+        for (id, reason) in [
+            ("7", "id: not an id of this service"),
+            (&*other, "id: not the id of an import"),
+        ] {
+            let answer = app.query(query).with("id", id).as_admin().await;
+            assert!(answer.errors()[0].contains(reason), "{:?}", answer.errors());
+        }
+        for (id, code) in [
+            (&*unknown, "NOT_FOUND"),
+            ("7", "INVALID"),
+            (&*other, "INVALID"),
+        ] {
             let reply = app.mutate("stopImport", json!({ "id": id })).await;
             assert_eq!(reply.user_error_paths(), [format!("{code} at id")], "{id}");
         }

@@ -7,6 +7,7 @@ use vitrine_api::graphql::{Access, PERMISSIONS, Role, access};
 use vitrine_harness::documents::Document;
 use vitrine_harness::mutations::MUTATIONS;
 use vitrine_harness::{Answer, App, http, product, test, token};
+use vitrine_model::id::GlobalId;
 use vitrine_model::import_run::NewImportRun;
 
 use crate::mutations::input_of;
@@ -276,7 +277,7 @@ async fn stock(app: &App) -> [(&'static str, String); 4] {
         ("PRODUCT", lamp.clone()),
         ("REVIEW", id),
         ("SUPPLIER", found.text("/product/supplier/supplierId")),
-        ("IMPORT", import.unwrap().id().to_string()),
+        ("IMPORT", GlobalId::Import(import.unwrap().id()).encode()),
     ]
 }
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::ListFingerprint;
+use vitrine_model::id::ImportId;
 use vitrine_model::import::Rejection;
 use vitrine_model::import_run::{
-    ImportId, ImportPhase, ImportRun, MAX_KEPT_REJECTS, MAX_RUN_FEEDS, MAX_RUN_TEXT, NewImportRun,
+    ImportPhase, ImportRun, MAX_KEPT_REJECTS, MAX_RUN_FEEDS, MAX_RUN_TEXT, NewImportRun,
     RunProgress, RunReject, StopRequest,
 };
 use vitrine_model::text::excerpt;
@@ -17,8 +18,8 @@ use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::page::{HasMore, Listed, PageArguments};
 use crate::{Catalog, DomainError};
 
-/// How often a run gives a sign of life.
-const BEAT: Duration = Duration::from_secs(5);
+/// The time between two heartbeats of a run.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// A page of runs.
@@ -53,13 +54,13 @@ impl ImportRecord {
         self.id
     }
 
-    /// Whether an admin wants the run to stop, as of the last sign of life.
+    /// Whether an admin wants the run to stop, as of the last heartbeat.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Sets how far the run is; the next sign of life stores it.
+    /// Sets how far the run is; the next heartbeat stores it.
     pub fn advance(&self, phase: ImportPhase, progress: RunProgress) {
         let mut state = self.state();
         state.phase = phase;
@@ -85,23 +86,23 @@ impl ImportRecord {
         });
     }
 
-    /// Gives signs of life until it is dropped.
-    pub async fn keep_alive(&self) {
+    /// Sends a heartbeat every five seconds until it is dropped.
+    pub async fn send_heartbeats(&self) {
         loop {
-            tokio::time::sleep(BEAT).await;
-            self.beat().await;
+            tokio::time::sleep(HEARTBEAT).await;
+            self.heartbeat().await;
         }
     }
 
-    /// Gives a sign of life: stores how far the run is, and its rejects, and asks whether it is to stop. At most two
+    /// Sends a heartbeat: stores how far the run is, and its rejects, and asks whether it is to stop. At most two
     /// commands. A run does not end because its record cannot be written.
-    pub async fn beat(&self) {
-        if let Err(error) = self.try_beat().await {
+    pub async fn heartbeat(&self) {
+        if let Err(error) = self.try_heartbeat().await {
             tracing::warn!(%error, "the record of the import could not be written");
         }
     }
 
-    async fn try_beat(&self) -> Result<(), DomainError> {
+    async fn try_heartbeat(&self) -> Result<(), DomainError> {
         self.store_rejects().await?;
         let (id, now) = (self.id, self.catalog.now());
         let (phase, progress) = self.now_at();

@@ -95,7 +95,7 @@ pub async fn import_recorded(
     let run = import_lines(catalog, options, Some(record), progress);
     let outcome = tokio::select! {
         outcome = run => outcome,
-        () = record.keep_alive() => unreachable!("it goes on until the import ends"),
+        () = record.send_heartbeats() => unreachable!("it goes on until the import ends"),
     };
     let (phase, error) = end_of(&outcome);
     record.end(phase, error.as_deref()).await;
@@ -322,7 +322,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             return Ok(());
         };
         if is_first {
-            record.beat().await;
+            record.heartbeat().await;
         }
         if record.is_stopping() {
             return Err(ImportError::Stopped);

@@ -71,6 +71,10 @@ macro_rules! id_type {
 }
 
 id_type!(
+    /// Identifies a run of an import.
+    ImportId
+);
+id_type!(
     /// Identifies a product.
     ProductId
 );
@@ -141,6 +145,8 @@ pub enum GlobalId {
     ReviewExcerpt(ProductId, ReviewId),
     /// The part of a supplier that is stored with a product.
     ProductSupplier(ProductId, SupplierId),
+    /// A run of an import.
+    Import(ImportId),
 }
 
 /// The text is not a global id of this service.
@@ -161,6 +167,7 @@ impl GlobalId {
             }
             Self::Category(id) => id.push(&mut bytes),
             Self::Supplier(id) => id.push(&mut bytes),
+            Self::Import(id) => id.push(&mut bytes),
             Self::ProductSupplier(product, id) => {
                 product.push(&mut bytes);
                 id.push(&mut bytes);
@@ -179,6 +186,7 @@ impl GlobalId {
             Self::SpecKey(_) => b'k',
             Self::ReviewExcerpt(..) => b'x',
             Self::ProductSupplier(..) => b'u',
+            Self::Import(_) => b'i',
         }
     }
 
@@ -196,6 +204,7 @@ impl GlobalId {
             b'u' => pair(key).map(|(product, id)| Self::ProductSupplier(product, SupplierId(id))),
             b'c' => Ok(Self::Category(CategoryId(number(key)?))),
             b's' => Ok(Self::Supplier(SupplierId(number(key)?))),
+            b'i' => Ok(Self::Import(ImportId(number(key)?))),
             b'k' if !key.is_empty() => {
                 let key = std::str::from_utf8(key).map_err(|_| InvalidId)?;
                 Ok(Self::SpecKey(key.to_owned()))
@@ -231,6 +240,7 @@ mod tests {
             GlobalId::Review(ProductId::random(), ReviewId::random()),
             GlobalId::Category(CategoryId::random()),
             GlobalId::Supplier(SupplierId::random()),
+            GlobalId::Import(ImportId::random()),
             GlobalId::SpecKey("color".to_owned()),
         ];
         for id in all {

@@ -1,13 +1,10 @@
 //! Runs of imports as they are recorded: what an admin sees of them while they run and afterwards.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::clock::Timestamp;
-use crate::id::random_number;
+use crate::id::ImportId;
 use crate::import::Rejection;
 
-/// A run without a sign of life for this long was cut off, in milliseconds.
+/// A run without a heartbeat for this long was cut off, in milliseconds.
 pub const CUT_OFF_AFTER: i64 = 30_000;
 /// The maximum number of rejects of a run that are kept.
 pub const MAX_KEPT_REJECTS: u64 = 10_000;
@@ -15,51 +12,6 @@ pub const MAX_KEPT_REJECTS: u64 = 10_000;
 pub const MAX_RUN_TEXT: usize = 500;
 /// The maximum number of files of a run that are named.
 pub const MAX_RUN_FEEDS: usize = 20;
-
-/// Identifies a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ImportId(i64);
-
-/// A text that is no id of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is not the id of an import: 14 hexadecimal digits")]
-pub struct InvalidImportId;
-
-impl ImportId {
-    /// Returns a new random id.
-    #[must_use]
-    pub fn random() -> Self {
-        Self(random_number())
-    }
-
-    /// Returns the id of this number.
-    #[must_use]
-    pub const fn from_i64(number: i64) -> Self {
-        Self(number)
-    }
-
-    /// Returns the number.
-    #[must_use]
-    pub const fn to_i64(self) -> i64 {
-        self.0
-    }
-}
-
-impl fmt::Display for ImportId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:014x}", self.0)
-    }
-}
-
-impl FromStr for ImportId {
-    type Err = InvalidImportId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidImportId> {
-        let is_id = text.len() == 14 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let number = is_id.then(|| i64::from_str_radix(text, 16).ok()).flatten();
-        number.map(Self).ok_or(InvalidImportId)
-    }
-}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +134,7 @@ pub struct ImportRun {
     pub progress: RunProgress,
     /// When it began.
     pub started_at: Timestamp,
-    /// Its last sign of life.
+    /// Its last heartbeat.
     pub seen_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
@@ -193,7 +145,7 @@ pub struct ImportRun {
 }
 
 impl ImportRun {
-    /// Whether its process died: it runs, without a sign of life for [`CUT_OFF_AFTER`].
+    /// Whether its process died: it runs, without a heartbeat for [`CUT_OFF_AFTER`].
     #[must_use]
     pub fn is_cut_off(&self, now: Timestamp) -> bool {
         self.phase.is_running() && self.seen_at.plus_millis(CUT_OFF_AFTER) < now
@@ -216,21 +168,6 @@ pub struct RunReject {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_are_read_back_and_other_texts_are_refused() {
-        let id = ImportId::random();
-        assert_eq!(id.to_string().parse(), Ok(id));
-        for text in [
-            "",
-            "x",
-            "00000000000000x",
-            "0000000000000g",
-            "+0000000000001",
-        ] {
-            assert_eq!(text.parse::<ImportId>(), Err(InvalidImportId), "{text}");
-        }
-    }
 
     #[test]
     fn only_a_running_import_is_cut_off() {

@@ -4,10 +4,10 @@ use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use mongodb::bson::{Document, doc};
 use mongodb::options::ReturnDocument;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::random_number;
+use vitrine_model::id::{ImportId, random_number};
 use vitrine_model::import::Rejection;
 use vitrine_model::import_run::{
-    ImportId, ImportPhase, ImportRun, NewImportRun, RunCounts, RunProgress, RunReject, StopRequest,
+    ImportPhase, ImportRun, NewImportRun, RunCounts, RunProgress, RunReject, StopRequest,
 };
 
 use crate::documents::{REFERENCE_VERSION, put};

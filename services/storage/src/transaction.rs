@@ -21,7 +21,7 @@ const MIN_RETRY_TIME: Duration = Duration::from_secs(2);
 /// How often a commit with unknown outcome is sent.
 const MAX_COMMITS: usize = 5;
 
-/// Retries a transaction after write conflicts, with [`backoff`] between the tries. Gives up after at
+/// Retries a transaction after write conflicts, with [`backoff`] between the attempts. Gives up after at
 /// least eight tries and at least two seconds. Retries once, immediately, when the connection broke before the commit.
 ///
 /// # Errors

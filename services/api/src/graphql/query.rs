@@ -11,7 +11,6 @@ use vitrine_domain::reviewing::QueueQuery;
 use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
-use vitrine_model::import_run::InvalidImportId;
 use vitrine_model::moderation::{QueueList, QueueSort};
 
 use super::context::ContextExt as _;
@@ -553,12 +552,12 @@ async fn imports(ctx: &Context<'_>, page: PageArguments) -> Result<ImportRunConn
     Ok(ImportRunConnection::new(page, session.catalog.now()))
 }
 
-async fn import(ctx: &Context<'_>, id: &str) -> Result<Option<ImportRun>, Failure> {
+async fn import(ctx: &Context<'_>, id: &ID) -> Result<Option<ImportRun>, Failure> {
     let session = ctx.session();
     permissions::subject(ctx, "Query")?;
-    let id = id
-        .parse()
-        .map_err(|wrong: InvalidImportId| Failure::bad_input(format!("id: {wrong}")))?;
+    let GlobalId::Import(id) = global_id("id", id)? else {
+        return Err(Failure::bad_input("id: not the id of an import"));
+    };
     let run = session.catalog.import_run(id).boxed().await?;
     Ok(run.map(|run| ImportRun::new(run, session.catalog.now())))
 }
@@ -659,8 +658,10 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             let key = key.boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
-        // Parts of a product, which are no nodes.
-        GlobalId::ReviewExcerpt(..) | GlobalId::ProductSupplier(..) => Ok(None),
+        // Parts of a product, and runs of imports, which are no nodes.
+        GlobalId::ReviewExcerpt(..) | GlobalId::ProductSupplier(..) | GlobalId::Import(_) => {
+            Ok(None)
+        }
     }
 }
 

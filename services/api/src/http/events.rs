@@ -141,7 +141,7 @@ impl EventSink {
         }
     }
 
-    /// Without room in the queue there is no need for a sign of life.
+    /// Without room in the queue a keep-alive is not needed.
     fn keep_alive(&self) {
         let _ = self.queue.try_send(Bytes::from_static(KEEP_ALIVE));
     }
@@ -178,7 +178,7 @@ impl EventStream {
         prepared: Preparation,
         stopping: CancellationToken,
     ) {
-        // Responses begin with a sign of life, so that their head is sent at once.
+        // Responses begin with a keep-alive, so that their head is sent at once.
         self.sink.keep_alive();
         let end = self.until_end(context, prepared, stopping).await;
         tracing::debug!(?end, "a stream of events ends");

@@ -106,7 +106,7 @@ export function ImportRun({ id }) {
     h(Failure, { error, reload }),
     wrong && h("p", { class: "wrong", role: "alert" }, wrong),
     run.error && h("p", { class: "box warning iso" }, run.error),
-    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has given no sign of life since ", h(Time, { at: run.seenAt }), ". Running it again completes it."),
+    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has sent no heartbeat since ", h(Time, { at: run.seenAt }), ". Running it again completes it."),
     h("dl", { class: "facts-list" }, [["Files", run.feeds.join(", ")], ["Process", run.process], ["Began", h(Time, { at: run.startedAt })], ["Ended", h(Time, { at: run.endedAt })]].map(([name, value]) => [h("dt", { key: `${name}` }, name), h("dd", { class: "iso" }, value)])),
     isRunning(run) && h("p", { class: "buttons" }, run.stopRequestedAt ? h("span", { class: "hint" }, "Asked to stop by ", h("span", { class: "iso" }, run.stopRequestedBy), ", ", h(Time, { at: run.stopRequestedAt })) : h("button", { type: "button", class: "button danger", onClick: stop }, "Stop this import")),
     h(Table, { label: "Lines", head: ["Lines", "Number"] }, COUNTS.map(([name, label]) => h("tr", { key: name }, h("th", { scope: "row" }, label), h("td", { class: "number" }, count(run.counts[name]))))),

@@ -82,7 +82,7 @@ fn variables(name: &str) -> Value {
         "Activity" => json!({ "id": "x", "range": range, "resolution": "DAY" }),
         "OneSpecKey" => json!({ "key": "power" }),
         "SuggestedKeys" => json!({ "kind": "lamp" }),
-        "OneImport" => json!({ "id": "00000000000000" }),
+        "OneImport" => json!({ "id": "aQAAAAAAAAA" }),
         "CategoryPath" => json!({ "slug": "x" }),
         "OneCategory" => json!({ "slug": "x", "filter": { "category": ["x"] } }),
         "Trending" => json!({ "window": "WEEK" }),

@@ -1,7 +1,7 @@
 //! Inputs about imports.
 
 use async_graphql::{ID, InputObject};
-use vitrine_model::import_run::ImportId;
+use vitrine_model::id::ImportId;
 
 use super::user_errors::{ParsedInput, UserErrors, path};
 
@@ -15,14 +15,7 @@ pub(crate) struct StopImportInput {
 impl StopImportInput {
     pub(crate) fn parse(self) -> ParsedInput<ImportId> {
         let mut errors = UserErrors::default();
-        let id = match self.id.parse() {
-            Ok(id) => Some(id),
-            Err(wrong) => {
-                let wrong: vitrine_model::import_run::InvalidImportId = wrong;
-                errors.add(path(["id"]), wrong.to_string());
-                None
-            }
-        };
+        let id = errors.import(path(["id"]), &self.id);
         ParsedInput {
             idempotency_key: None,
             expected_revision: None,

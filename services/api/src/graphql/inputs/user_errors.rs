@@ -3,7 +3,7 @@
 use async_graphql::{ID, MaybeUndefined};
 use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
-use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, GlobalId, ImportId, ProductId, SupplierId};
 
 /// The parsed input of a mutation.
 #[derive(Debug)]
@@ -69,6 +69,14 @@ impl UserErrors {
         match GlobalId::decode(id) {
             Ok(GlobalId::Supplier(id)) => Some(id),
             _ => self.wrong_id(path, "supplier"),
+        }
+    }
+
+    /// Decodes the id of an import. Adds an error if it is not one.
+    pub(crate) fn import(&mut self, path: Vec<String>, id: &ID) -> Option<ImportId> {
+        match GlobalId::decode(id) {
+            Ok(GlobalId::Import(id)) => Some(id),
+            _ => self.wrong_id(path, "import"),
         }
     }
 

@@ -7,6 +7,7 @@ use vitrine_domain::import_runs::{ListedImports, ListedRejects};
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_model::clock::Timestamp;
+use vitrine_model::id::GlobalId;
 use vitrine_model::import_run::{self, ImportPhase, MAX_KEPT_REJECTS, RunCounts, RunReject};
 
 use super::common::{TotalCount, count};
@@ -31,7 +32,7 @@ pub(crate) enum ImportState {
     Failed,
     /// It was stopped. Running it again completes it.
     Stopped,
-    /// Its process has given no sign of life for half a minute. Running it again completes it.
+    /// Its process has sent no heartbeat for half a minute. Running it again completes it.
     CutOff,
 }
 
@@ -90,7 +91,7 @@ impl ImportRun {
 impl ImportRun {
     /// The id of the run, for `import` and `stopImport`.
     fn id(&self) -> ID {
-        self.run.id.to_string().into()
+        GlobalId::Import(self.run.id).encode().into()
     }
 
     /// The files, at most 20 of them.
@@ -127,7 +128,7 @@ impl ImportRun {
         share(progress.bytes_read, progress.bytes_total)
     }
 
-    /// The numbers of lines by outcome, as of the last sign of life.
+    /// The numbers of lines by outcome, as of the last heartbeat.
     fn counts(&self) -> ImportCounts {
         self.run.progress.counts.into()
     }
@@ -137,7 +138,7 @@ impl ImportRun {
         DateTime(self.run.started_at)
     }
 
-    /// The last sign of life; there is one every few seconds.
+    /// The last heartbeat; there is one every few seconds.
     fn seen_at(&self) -> DateTime {
         DateTime(self.run.seen_at)
     }

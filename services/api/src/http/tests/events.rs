@@ -47,7 +47,7 @@ impl Events {
         events
     }
 
-    /// Subscribes, and reads the sign of life with which every stream begins.
+    /// Subscribes, and reads the keep-alive with which every stream begins.
     async fn subscribe(server: &Server, headers: &str, text: &str) -> Self {
         let headers = format!("{EVENTS}{headers}");
         let mut events = Self::open(server, &post(&headers, &query(text))).await;
