@@ -280,8 +280,9 @@ fn facets_of_a_list_that_is_sorted_by_a_spec_read_half_as_many_products() {
                 .text("color", "red")
                 .number("buttons", f64::from(n % 7))
         };
-        app.has((0..1_500).map(one)).await;
-        let app = app.with_max_read(2_000).await;
+        // Of fewer products, a sample would sometimes read all.
+        app.has((0..3_000).map(one)).await;
+        let app = app.with_max_read(3_000).await;
         let accuracy = async |sort: &str, nodes: &str| {
             let query = format!(
                 r#"{{ products(filter: {{ specs: [{{ key: "color", text: {{ eq: "red" }} }}] }}, sort: [{sort}]) {{

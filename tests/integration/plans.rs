@@ -399,6 +399,19 @@ fn totals() -> Vec<Shape> {
             "category_newest",
             110,
         ),
+        // The index has what is filtered.
+        (
+            "price and rating",
+            r#"{ price: { gte: "1" }, rating: { gte: 1 } }"#,
+            "newest",
+            2000,
+        ),
+        (
+            "leaf and price",
+            r#"{ category: ["leaf-1"], price: { gte: "1" } }"#,
+            "category_newest",
+            110,
+        ),
         (
             "token",
             r#"{ specs: [{ key: "color", text: { eq: "red" } }] }"#,

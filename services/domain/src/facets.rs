@@ -15,8 +15,8 @@
 //!    generation.
 //! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
 //! 3. Without rows, `Store::bound` finds from indexes alone whether at most 10,000 products (5,000
-//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
-//!    decides.
+//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, two slots in a
+//!    hundred decide, or one count if they are not clear.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
 //! 5. Above it, the products of one slot in a hundred are read first. Their number determines how
@@ -454,7 +454,9 @@ impl Catalog {
             return Ok(Prepared::Counted(counts));
         }
         let Some(scope) = scope else {
-            return self.prepare_live((list, plan), pass, condition, None).await;
+            return self
+                .prepare_live((list, plan), pass, condition, None, reference)
+                .await;
         };
         let (snapshot, sum) = self.get_snapshot(&scope, reference).await?;
         let snapshot = snapshot.filter(|snapshot| pass.is_covered_by(snapshot));
@@ -475,7 +477,7 @@ impl Catalog {
         if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.panel.products > max) {
             return Ok(Prepared::Counted(snapshot.counts()));
         }
-        self.prepare_live((list, plan), pass, condition, stored_as)
+        self.prepare_live((list, plan), pass, condition, stored_as, reference)
             .await
     }
 
@@ -524,11 +526,12 @@ impl Catalog {
         pass: &Pass,
         condition: Condition,
         stored_as: Option<(Scope, i64)>,
+        reference: &Reference,
     ) -> Result<Prepared, DomainError> {
         let exact = if condition.is_nothing() {
             Some((condition.clone(), 0))
         } else {
-            self.countable(list, condition.clone()).await?
+            self.countable(list, condition.clone(), reference).await?
         };
         Ok(Prepared::Live(Box::new(LivePass {
             condition,
@@ -558,7 +561,9 @@ impl Catalog {
         for key in pass.named_specs().take(MAX_CHOSEN) {
             let mut parts = vec![filter.clone(), has_key(key.name(), reference)];
             parts.extend(list.search.as_ref().map(crate::search::Search::condition));
-            let countable = self.countable(list, Condition::All(parts)).await?;
+            let countable = self
+                .countable(list, Condition::All(parts), reference)
+                .await?;
             let Some((condition, _)) = countable.filter(|(_, products)| budget.take(*products))
             else {
                 continue;
@@ -677,7 +682,7 @@ impl Catalog {
             return Ok(Some(count));
         }
         if list.search.is_some() {
-            match self.countable(list, condition).await? {
+            match self.countable(list, condition, reference).await? {
                 Some((countable, _)) => condition = countable,
                 None => return Ok(None),
             }
@@ -780,22 +785,31 @@ impl Catalog {
     }
 
     /// Returns the condition in its cheapest form, and the maximum number of products that an exact
-    /// count reads, if they are few enough. When values or words bound what is read, the rarest of them decides: two common
-    /// values that few products share are sampled too, otherwise the cost would grow with the
-    /// catalogue.
+    /// count reads, if they are few enough. When values or words bound what is read, the rarest of
+    /// them decides: two common values that few products share are sampled too, otherwise the cost
+    /// would grow with the catalogue. Without them, products are counted where a few slots do not
+    /// tell.
     async fn countable(
         &self,
         list: &ListedProducts,
         condition: Condition,
+        reference: &Reference,
     ) -> Result<Option<(Condition, u64)>, DomainError> {
         let max = match list.search {
             Some(_) => self.max_searched(),
             None => self.max_products_read(),
         };
+        let in_categories = in_categories(&condition, reference);
         self.read(|store| async move {
             let bound = store.bound(&condition, max).await?;
             let products = if bound.is_exceeded() && !bound.decides {
-                store.count_products(&condition, u64::from(max) + 1).await?
+                let max = u64::from(max);
+                let estimate = store.estimate_products(&in_categories).await?;
+                if *estimate.start() > max || *estimate.end() <= max {
+                    *estimate.end()
+                } else {
+                    store.count_products(&condition, max + 1).await?
+                }
             } else {
                 bound.products
             };
@@ -835,12 +849,7 @@ impl Catalog {
         reads: u64,
         reference: &Reference,
     ) -> Result<(FacetTally, Sample), DomainError> {
-        let ids = reference
-            .categories
-            .all()
-            .iter()
-            .map(|category| category.id);
-        let condition = Condition::All(vec![condition.clone(), Condition::Category(ids.collect())]);
+        let condition = in_categories(condition, reference);
         let read = condition.clone();
         let request = move |slots| TallyRequest {
             condition: condition.clone(),
@@ -950,6 +959,13 @@ impl FacetSnapshot {
             as_of: self.as_of,
         }
     }
+}
+
+/// Returns a condition with all categories, which samples need.
+fn in_categories(condition: &Condition, reference: &Reference) -> Condition {
+    let categories = reference.categories.all().iter();
+    let ids = categories.map(|category| category.id);
+    Condition::All(vec![condition.clone(), Condition::Category(ids.collect())])
 }
 
 /// A set of products with a stored panel: all active products, or those of a category and its

@@ -7,6 +7,7 @@
 //! from reviews changes without it.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
@@ -14,6 +15,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use tokio::task::coop::consume_budget;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::derived::SLOTS;
 use vitrine_model::facet::{FacetTally, TallyProduct};
 use vitrine_model::filter::{AccessPath, Condition};
 use vitrine_model::id::CategoryId;
@@ -30,8 +32,10 @@ const COVERAGE: &str = "key_coverage";
 pub(crate) const GENERATIONS: &str = "category_generations";
 /// The maximum number of products that are searched for unknown tokens.
 const MAX_OTHERS: i64 = 100;
-/// The number of products from which on a word counts as common.
+/// The number of products from which on a count is cached.
 const COMMON_FROM: u64 = 1_000;
+/// The number of slots that an estimate reads.
+const ESTIMATED_SLOTS: u8 = 2;
 /// The batch size of the cursor.
 const BATCH: u32 = 4_000;
 
@@ -196,9 +200,11 @@ impl Store {
             by: None,
         };
         for part in &covered.parts {
-            let products = match part.word {
-                Some(_) => self.count_word(&part.condition, u64::from(max) + 1).await?,
-                None => self.count_products(&part.condition, bound.products).await?,
+            let products = if part.word.is_some() || !bound.decides {
+                self.count_common(&part.condition, u64::from(max) + 1)
+                    .await?
+            } else {
+                self.count_products(&part.condition, bound.products).await?
             };
             if products < bound.products {
                 bound.products = products;
@@ -208,18 +214,38 @@ impl Store {
         Ok(bound)
     }
 
-    /// Counts the products with a word, up to `max`. The count of a common word is cached for a
-    /// minute: it decides what is read and how, not what is found.
-    async fn count_word(&self, word: &Condition, max: u64) -> Result<u64, StorageError> {
-        let name = format!("{max} {}", products_query::predicate(word));
-        if let Some(known) = self.common_words.get(&name) {
+    /// Counts the products that match a part of a condition, up to `max`. A large count is cached for
+    /// a minute: it decides what is read and how, not what is found.
+    async fn count_common(&self, part: &Condition, max: u64) -> Result<u64, StorageError> {
+        let name = format!("{max} {}", products_query::predicate(part));
+        if let Some(known) = self.common_counts.get(&name) {
             return Ok(known);
         }
-        let products = self.count_products(word, max).await?;
+        let products = self.count_products(part, max).await?;
         if products >= COMMON_FROM {
-            self.common_words.insert(name, products);
+            self.common_counts.insert(name, products);
         }
         Ok(products)
+    }
+
+    /// Returns between which numbers the number of products that match a condition with categories
+    /// lies with near certainty: within four standard deviations of what a few slots have. One
+    /// command.
+    pub async fn estimate_products(
+        &self,
+        condition: &Condition,
+    ) -> Result<RangeInclusive<u64>, StorageError> {
+        let slots = doc! { "slot": { "$lt": i32::from(ESTIMATED_SLOTS) } };
+        let filter = all_of(vec![products_query::predicate(condition), slots]);
+        let index = products_query::slot_index(condition);
+        let collection = self.documents(COLLECTION);
+        let count = collection
+            .count_documents(filter)
+            .hint(Hint::Name(index.to_owned()));
+        let found = count.max_time(self.max_time).await?;
+        let margin = 4 * found.isqrt() + 4;
+        let times = u64::from(SLOTS / ESTIMATED_SLOTS);
+        Ok(found.saturating_sub(margin) * times..=(found + margin) * times)
     }
 
     /// Returns the maximum number of products that a sample reads per slot: those with the most

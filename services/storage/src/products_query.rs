@@ -51,8 +51,9 @@ pub(crate) fn position(sort: ProductSort) -> Document {
 
 /// Returns the index for counting products that match a condition. Reviews move products within the
 /// indexes by popularity and rating, and a product that moves during the count may be counted twice
-/// or not at all. The index is therefore one that only changes with the product itself, except for
-/// searches, which have no such index.
+/// or not at all. The index is therefore one in which products keep their place, except for
+/// searches, which have no such index. Those by creation have the price and the stars behind the id,
+/// so that filters on them are counted without reading products.
 pub(crate) fn count_index(condition: &Condition) -> &'static str {
     let shape = Shape::of(condition);
     if shape.exists && !shape.is_bounded_by_values() && shape.admin_index().is_none() {

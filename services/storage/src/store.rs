@@ -129,8 +129,8 @@ pub struct Store {
     pub(crate) pool: Arc<Pool>,
     /// The options of the client, and the client whose replies are counted once it is needed.
     inspected: Arc<(ClientOptions, OnceLock<Client>)>,
-    /// The number of products that contain a word, for very common words.
-    pub(crate) common_words: Cache<String, u64>,
+    /// Large numbers of products that match a part of a condition, by the part.
+    pub(crate) common_counts: Cache<String, u64>,
     /// The products that names belonged to when they were last resolved; readers verify the entry.
     pub(crate) name_cache: Cache<String, ProductId>,
     /// The upgrades from one schema version to the next.
@@ -180,7 +180,7 @@ impl Store {
             commands,
             pool,
             inspected,
-            common_words: Cache::builder()
+            common_counts: Cache::builder()
                 .max_capacity(MAX_COMMON_WORDS)
                 .time_to_live(COMMON_WORD_TTL)
                 .build(),
