@@ -15,8 +15,8 @@
 //!    generation.
 //! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
 //! 3. Without rows, `Store::bound` finds from indexes alone whether at most 10,000 products (5,000
-//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, two slots in a
-//!    hundred decide, or one count if they are not clear.
+//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, up to
+//!    five slots in a hundred decide, or one count if they are not clear.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
 //! 5. Above it, the products of one slot in a hundred are read first. Their number determines how
@@ -80,6 +80,10 @@ pub const MAX_FACET_VALUES: usize = 200;
 pub const MAX_FACETS: usize = 50;
 /// The number of spec facets returned when none are named.
 const DEFAULT_FACETS: usize = 20;
+
+/// How many slots are read, one after the other, to find whether a filter that no value bounds
+/// matches too many products.
+const ESTIMATED_SLOTS: [u8; 2] = [1, 5];
 
 /// The requested facets.
 #[derive(Clone, Debug, Default)]
@@ -802,18 +806,24 @@ impl Catalog {
         let in_categories = in_categories(&condition, reference);
         self.read(|store| async move {
             let bound = store.bound(&condition, max).await?;
-            let products = if bound.is_exceeded() && !bound.decides {
-                let max = u64::from(max);
-                let estimate = store.estimate_products(&in_categories).await?;
-                if *estimate.start() > max || *estimate.end() <= max {
-                    *estimate.end()
-                } else {
-                    store.count_products(&condition, max + 1).await?
+            let max = u64::from(max);
+            let mut products = bound.products;
+            if bound.is_exceeded() && !bound.decides {
+                let mut clear = None;
+                for slots in ESTIMATED_SLOTS {
+                    let estimate = store.estimate_products(&in_categories, slots).await?;
+                    let is_clear = *estimate.start() > max || *estimate.end() <= max;
+                    clear = is_clear.then_some(*estimate.end());
+                    if is_clear {
+                        break;
+                    }
                 }
-            } else {
-                bound.products
-            };
-            Ok((products <= u64::from(max)).then(|| (bound.lead(condition), products)))
+                products = match clear {
+                    Some(most) => most,
+                    None => store.count_products(&condition, max + 1).await?,
+                };
+            }
+            Ok((products <= max).then(|| (bound.lead(condition), products)))
         })
         .await
     }

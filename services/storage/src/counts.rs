@@ -34,8 +34,6 @@ pub(crate) const GENERATIONS: &str = "category_generations";
 const MAX_OTHERS: i64 = 100;
 /// The number of products from which on a count is cached.
 const COMMON_FROM: u64 = 1_000;
-/// The number of slots that an estimate reads.
-const ESTIMATED_SLOTS: u8 = 2;
 /// The batch size of the cursor.
 const BATCH: u32 = 4_000;
 
@@ -229,23 +227,24 @@ impl Store {
     }
 
     /// Returns between which numbers the number of products that match a condition with categories
-    /// lies with near certainty: within four standard deviations of what a few slots have. One
+    /// most probably lies: within three standard deviations of what the first `slots` slots have. One
     /// command.
     pub async fn estimate_products(
         &self,
         condition: &Condition,
+        slots: u8,
     ) -> Result<RangeInclusive<u64>, StorageError> {
-        let slots = doc! { "slot": { "$lt": i32::from(ESTIMATED_SLOTS) } };
-        let filter = all_of(vec![products_query::predicate(condition), slots]);
+        let in_slots = doc! { "slot": { "$lt": i32::from(slots) } };
+        let filter = all_of(vec![products_query::predicate(condition), in_slots]);
         let index = products_query::slot_index(condition);
         let collection = self.documents(COLLECTION);
         let count = collection
             .count_documents(filter)
             .hint(Hint::Name(index.to_owned()));
         let found = count.max_time(self.max_time).await?;
-        let margin = 4 * found.isqrt() + 4;
-        let times = u64::from(SLOTS / ESTIMATED_SLOTS);
-        Ok(found.saturating_sub(margin) * times..=(found + margin) * times)
+        let margin = 3 * (found.isqrt() + 1);
+        let estimate = |found: u64| found * u64::from(SLOTS) / u64::from(slots);
+        Ok(estimate(found.saturating_sub(margin))..=estimate(found + margin))
     }
 
     /// Returns the maximum number of products that a sample reads per slot: those with the most
