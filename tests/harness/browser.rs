@@ -205,7 +205,8 @@ impl Browser {
         }
     }
 
-    /// Clicks at the middle of the first element that fits, with the mouse.
+    /// Clicks at the middle of the first element that fits, with the mouse, once it has stopped moving
+    /// and nothing covers it.
     pub async fn click(&mut self, selector: &str) {
         let quoted = json!(selector);
         let place = self
@@ -214,7 +215,14 @@ impl Browser {
                  if (!found || found.disabled) return null; \
                  found.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
                  const box = found.getBoundingClientRect(); \
-                 return box.width && {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }}; }})()"
+                 const place = {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }}; \
+                 const last = window.lastPlace; \
+                 window.lastPlace = {{ found, ...place }}; \
+                 if (last?.found !== found || last.x !== place.x || last.y !== place.y) return null; \
+                 const top = document.elementFromPoint(place.x, place.y); \
+                 const reaches = top && (found.contains(top) || top.contains(found) \
+                   || [...found.labels ?? []].some((label) => label.contains(top))); \
+                 return box.width && reaches && place; }})()"
             ))
             .await;
         for kind in ["mousePressed", "mouseReleased"] {

@@ -1,7 +1,7 @@
 // @ts-check
 // The reviews of a product: numbers, filters, all pages, votes, reports, one's own.
 import { h } from "../vendor/preact/preact.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask, change } from "../shared/graphql.js";
 import { average, count, day, percent, plural, total } from "../shared/format.js";
 import { followReviews } from "../shared/live.js";
@@ -38,12 +38,16 @@ export function Reviews({ product }) {
   const [said, setSaid] = useState("");
   const token = person.value?.token;
 
+  // What votes have changed, newest last: a page that was asked for before does not know it.
+  const changes = useRef(/** @type {any[]} */ ([]));
   const read = async (/** @type {any} */ next, /** @type {string | null} */ after = null) => {
     setBusy(true);
+    const known = changes.current.length;
     try {
       const variables = { id: product.id, first: after || next.sort !== "MOST_HELPFUL" ? PAGE : FIRST_PAGE, after, sort: next.sort, filter: next.filter };
       const data = await ask("ReviewPage", variables);
       const found = data.node.reviews;
+      for (const changed of changes.current.slice(known)) found.nodes = withChange(found.nodes, changed);
       setPage((/** @type {any} */ last) => (after ? { ...found, nodes: [...last.nodes, ...found.nodes] } : found));
       announcement.value = after ? plural(found.nodes.length, "more review") : total(found.totalCount, "review");
       setWrong("");
@@ -90,8 +94,10 @@ export function Reviews({ product }) {
     announcement.value = message;
     show({ sort: "NEWEST", filter: ALL });
   };
-  const update = (/** @type {any} */ changed) =>
-    setPage((/** @type {any} */ last) => ({ ...last, nodes: last.nodes.map((/** @type {any} */ one) => (one.id === changed.id ? { ...one, ...changed } : one)) }));
+  const update = (/** @type {any} */ changed) => {
+    changes.current.push(changed);
+    setPage((/** @type {any} */ last) => ({ ...last, nodes: withChange(last.nodes, changed) }));
+  };
 
   return h(
     "section",
@@ -118,6 +124,11 @@ export function Reviews({ product }) {
     page.pageInfo.hasNextPage && h("p", { class: "more" }, h("button", { type: "button", class: "button quiet", disabled: busy, onClick: () => read({ sort, filter }, page.pageInfo.endCursor) }, busy ? "Loading …" : "Show more reviews")),
   );
 }
+
+/** @param {any[]} reviews
+ * @param {any} changed the id of one of them, and its new fields
+ * @returns {any[]} */
+const withChange = (reviews, changed) => reviews.map((one) => (one.id === changed.id ? { ...one, ...changed } : one));
 
 /** @param {any} own */
 function ownState(own) {
