@@ -15,8 +15,8 @@
 //!    generation.
 //! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
 //! 3. Without rows, `Store::bound` finds from indexes alone whether at most 10,000 products (5,000
-//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, up to
-//!    five slots in a hundred decide, or one count if they are not clear.
+//!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
+//!    decides; for a filter by price or rating alone, up to five slots in a hundred if they are clear.
 //! 4. Up to that number, `Store::tally` reads each matching product once and counts all facets in
 //!    one pass.
 //! 5. Above it, the products of one slot in a hundred are read first. Their number determines how
@@ -81,8 +81,8 @@ pub const MAX_FACETS: usize = 50;
 /// The number of spec facets returned when none are named.
 const DEFAULT_FACETS: usize = 20;
 
-/// How many slots are read, one after the other, to find whether a filter that no value bounds
-/// matches too many products.
+/// How many slots are read, one after the other, to estimate whether a filter matches too many
+/// products: one by price or rating alone, which no value bounds.
 const ESTIMATED_SLOTS: [u8; 2] = [1, 5];
 
 /// The requested facets.
@@ -791,8 +791,8 @@ impl Catalog {
     /// Returns the condition in its cheapest form, and the maximum number of products that an exact
     /// count reads, if they are few enough. When values or words bound what is read, the rarest of
     /// them decides: two common values that few products share are sampled too, otherwise the cost
-    /// would grow with the catalogue. Without them, products are counted where a few slots do not
-    /// tell.
+    /// would grow with the catalogue. A filter by price or rating alone is counted only if a few slots
+    /// do not tell.
     async fn countable(
         &self,
         list: &ListedProducts,
@@ -810,11 +810,11 @@ impl Catalog {
             let mut products = bound.products;
             if bound.is_exceeded() && !bound.decides {
                 let mut clear = None;
-                for slots in ESTIMATED_SLOTS {
-                    let estimate = store.estimate_products(&in_categories, slots).await?;
-                    let is_clear = *estimate.start() > max || *estimate.end() <= max;
-                    clear = is_clear.then_some(*estimate.end());
-                    if is_clear {
+                let slots = ESTIMATED_SLOTS.iter().filter(|_| bound.counts_by_walking);
+                for slots in slots {
+                    let estimate = store.estimate_products(&in_categories, *slots).await?;
+                    if *estimate.start() > max || *estimate.end() <= max {
+                        clear = Some(*estimate.end());
                         break;
                     }
                 }

@@ -62,6 +62,8 @@ pub struct Bound {
     /// Whether the bound is also the number of products that have to be read to find them all: it
     /// is the exact count, or the count of a token or word that limits the scan.
     pub decides: bool,
+    /// Whether an exact count reads the index entries of all products of the condition's categories.
+    pub counts_by_walking: bool,
     max: u32,
     by: Option<BoundSource>,
 }
@@ -194,6 +196,7 @@ impl Store {
         let mut bound = Bound {
             products: u64::from(max) + 1,
             decides: covered.whole || covered.bounds,
+            counts_by_walking: products_query::counts_by_walking(condition),
             max,
             by: None,
         };

@@ -70,6 +70,12 @@ pub(crate) fn count_index(condition: &Condition) -> &'static str {
     }
 }
 
+/// Returns whether a count reads the entries of all products of the condition's states and categories,
+/// because nothing else limits the scan.
+pub(crate) fn counts_by_walking(condition: &Condition) -> bool {
+    matches!(count_index(condition), "newest" | "category_newest")
+}
+
 /// Returns the index for a sample by slots.
 pub(crate) fn slot_index(condition: &Condition) -> &'static str {
     if Shape::of(condition).tokens.is_some() {
@@ -688,6 +694,20 @@ mod tests {
             qualifier: None,
             range: Range { min, max: None },
         }
+    }
+
+    #[test]
+    fn only_prices_and_ratings_are_counted_by_walking() {
+        let walks = |parts: &[Condition]| counts_by_walking(&Condition::All(parts.to_vec()));
+        assert!(walks(&[Condition::HalfStars(4.0)]));
+        assert!(walks(&[leaf(), Condition::HalfStars(4.0)]));
+        assert!(!walks(&[Condition::HalfStars(4.0), range()]));
+        assert!(!walks(&[Condition::HalfStars(4.0), token("a=b")]));
+        let exists = Condition::SpecExists {
+            key: "a".into(),
+            qualifier: None,
+        };
+        assert!(!walks(&[Condition::HalfStars(4.0), exists]));
     }
 
     #[test]
