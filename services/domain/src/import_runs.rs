@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::time::{Instant, MissedTickBehavior};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::ListFingerprint;
 use vitrine_model::id::ImportId;
@@ -88,8 +89,10 @@ impl ImportRecord {
 
     /// Sends a heartbeat every five seconds until it is dropped.
     pub async fn send_heartbeats(&self) {
+        let mut due = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::time::sleep(HEARTBEAT).await;
+            due.tick().await;
             self.heartbeat().await;
         }
     }

@@ -141,10 +141,10 @@ pub struct Store {
 pub(crate) const APP_NAME: &str = "vitrine";
 /// The time limit for a probe of a server's topology.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the count of a common word is cached.
-const COMMON_WORD_TTL: Duration = Duration::from_mins(1);
-/// The maximum number of words whose count is cached.
-const MAX_COMMON_WORDS: u64 = 10_000;
+/// How long a large count of products is cached.
+const COMMON_COUNT_TTL: Duration = Duration::from_mins(1);
+/// The maximum number of large counts that are cached.
+const MAX_COMMON_COUNTS: u64 = 10_000;
 
 impl Store {
     /// Creates a handle on a database. Connections are opened when they are needed.
@@ -181,8 +181,8 @@ impl Store {
             pool,
             inspected,
             common_counts: Cache::builder()
-                .max_capacity(MAX_COMMON_WORDS)
-                .time_to_live(COMMON_WORD_TTL)
+                .max_capacity(MAX_COMMON_COUNTS)
+                .time_to_live(COMMON_COUNT_TTL)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),
             version_steps: versions::steps().into(),

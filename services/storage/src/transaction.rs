@@ -13,19 +13,20 @@ use crate::error::is_unavailable;
 use crate::store::snapshot;
 use crate::{StorageError, Store};
 
-/// The minimum number of tries of a transaction that has write conflicts.
-const MIN_TRIES: u32 = 8;
-/// The minimum time for which such a transaction is retried. On a busy machine, eight tries may be
-/// over before the conflicting transactions have committed.
+/// The minimum number of attempts of a transaction that has write conflicts.
+const MIN_ATTEMPTS: u32 = 8;
+/// The minimum time for which such a transaction is retried. On a busy machine, eight attempts may
+/// be over before the conflicting transactions have committed.
 const MIN_RETRY_TIME: Duration = Duration::from_secs(2);
 /// How often a commit with unknown outcome is sent.
 const MAX_COMMITS: usize = 5;
 
-/// Retries a transaction after write conflicts, with [`backoff`] between the attempts. Gives up after at
-/// least eight tries and at least two seconds. Retries once, immediately, when the connection broke before the commit.
+/// Retries a transaction after write conflicts, with [`backoff`] between the attempts: at least seven
+/// times, and for at least two seconds. Retries once, immediately, when the connection broke before
+/// the commit.
 ///
 /// # Errors
-/// The error of the last try; [`StorageError::Contended`] only after all tries.
+/// The error of the last attempt; [`StorageError::Contended`] only after all attempts.
 pub async fn retry_contended<T, Fut>(mut attempt: impl FnMut() -> Fut) -> Result<T, StorageError>
 where
     Fut: Future<Output = Result<T, StorageError>>,
@@ -35,7 +36,7 @@ where
     loop {
         match attempt().await {
             Err(StorageError::Contended(_))
-                if conflicts + 1 < MIN_TRIES || began.elapsed() < MIN_RETRY_TIME =>
+                if conflicts + 1 < MIN_ATTEMPTS || began.elapsed() < MIN_RETRY_TIME =>
             {
                 conflicts += 1;
                 tokio::time::sleep(backoff(conflicts)).await;
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn delays_grow_and_have_jitter() {
-        for nth in 1..MIN_TRIES {
+        for nth in 1..MIN_ATTEMPTS {
             let window = Duration::from_micros(4_000 << nth.min(6));
             let pauses: Vec<Duration> = (0..50).map(|_| backoff(nth)).collect();
             let range = window / 2..window / 2 + window;

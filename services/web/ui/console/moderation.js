@@ -176,7 +176,8 @@ function Queue({ list, onDecided }) {
     setAsking(null);
     setWrong("");
     // Not when a key has already opened the reasons, which have the focus then.
-    if (focus) setTimeout(() => document.querySelector(".reasons") ?? document.getElementById("review-title")?.focus(), 0);
+    const showTitle = () => document.querySelector(".reasons") || document.getElementById("review-title")?.focus();
+    if (focus) setTimeout(showTitle, 0);
   };
   const refresh = async (/** @type {any} */ review) => {
     const { node } = await fetchAll("OneReview", { id: review.id });
