@@ -8,6 +8,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, test};
+use vitrine_model::spec::ValueType;
 
 /// The number of products, and of those that get the keys.
 const ALL: usize = 1_000;
@@ -112,6 +113,14 @@ fn a_new_key_can_be_filtered_by_at_once() {
             .await
             .done();
         }
+        let types = app
+            .query("{ specKeys(search: \"new\") { nodes { name: type } } }")
+            .await;
+        let mut types = types.names("/specKeys");
+        types.sort_unstable();
+        let mut all = ValueType::ALL.map(|value_type| value_type.name().to_uppercase());
+        all.sort_unstable();
+        assert_eq!(types, all, "a key of each type");
         let mut faults = Vec::new();
         for (shape, filter, hits) in filters() {
             faults.extend(cost_of_filter(app, shape, &filter, hits).await);

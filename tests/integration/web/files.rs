@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 use ring::digest;
 use serde_json::{Value, json};
@@ -49,8 +50,7 @@ fn all_operations() -> impl Iterator<Item = &'static Operation> {
 
 #[test]
 fn every_operation_fits_the_schema() {
-    let sdl = std::fs::read_to_string(workspace_dir().join("schema/vitrine.graphql")).unwrap();
-    let schema = Schema::parse_and_validate(sdl, "vitrine.graphql").unwrap();
+    let schema = api_schema();
     for operation in all_operations() {
         let text = &operation.text;
         let parsed = ExecutableDocument::parse_and_validate(&schema, text.as_str(), operation.name);
@@ -229,4 +229,79 @@ fn imports_are_found_in_what_people_and_machines_write() {
                 import{x as y}from\"./d.js\";export{z}from\"./e.js\";\n  field(\"from\", low);\n";
     let expected = ["./a.js", "./b.js", "./c.js", "./d.js", "./e.js"];
     assert_eq!(imports(text), expected);
+}
+
+/// Returns a file of the pages.
+fn page_file(path: &str) -> String {
+    std::fs::read_to_string(web().join(path)).unwrap()
+}
+
+fn api_schema() -> Valid<Schema> {
+    let sdl = std::fs::read_to_string(workspace_dir().join("schema/vitrine.graphql")).unwrap();
+    Schema::parse_and_validate(sdl, "vitrine.graphql").unwrap()
+}
+
+#[test]
+fn the_shop_shows_every_field_of_every_kind() {
+    let schema = api_schema();
+    let common = &schema.get_interface("Product").unwrap().fields;
+    let operations = page_file("ui/operations/fragments.graphql");
+    let pages = ["ui/store/product.js", "src/pages/product/details.rs"];
+    let pages = pages.map(|path| (path, page_file(path)));
+    let mut fields = 0;
+    for kind in &schema.implementers_map()["Product"].objects {
+        let own = schema.get_object(kind).unwrap().fields.keys();
+        for field in own.filter(|field| !common.contains_key(*field)) {
+            let selected = operations.lines().any(|line| {
+                let selection = line.trim_start().strip_prefix(&format!("... on {kind} {{"));
+                let mut words = selection.unwrap_or_default().split(' ');
+                words.any(|word| word == field.as_str())
+            });
+            assert!(selected, "the fragment Details lacks {kind}.{field}");
+            for (path, text) in &pages {
+                let (script, rust) = (format!("product.{field}"), format!("\"{field}\""));
+                let shown = text.contains(&script) || text.contains(&rust);
+                assert!(shown, "{path} lacks {kind}.{field}");
+            }
+            fields += 1;
+        }
+    }
+    assert!(fields > 10, "{fields}");
+}
+
+#[test]
+fn every_sort_of_products_is_offered() {
+    let schema = api_schema();
+    let keys = &schema.get_enum("ProductSortKey").unwrap().values;
+    let (script, rust) = (
+        page_file("ui/store/address.js"),
+        page_file("src/address.rs"),
+    );
+    let (shop, console) = (
+        page_file("ui/store/list.js"),
+        page_file("ui/console/products.js"),
+    );
+    // A search has the one when no sort is chosen; the console offers the other to admins.
+    let elsewhere = ["RELEVANCE", "UPDATED"];
+    for key in keys.keys().filter(|key| !elsewhere.contains(&key.as_str())) {
+        let assigned = format!(": \"{key}\",");
+        let line = script.lines().find(|line| line.ends_with(&assigned));
+        let line = line.unwrap_or_else(|| panic!("address.js lacks {key}"));
+        let name = line.trim().split(':').next().unwrap().trim_matches('"');
+        let same = format!("\"{name}\" => \"{key}\",");
+        assert!(rust.contains(&same), "address.rs lacks {key}");
+        let option = format!("[\"{name}\", \"");
+        assert!(shop.contains(&option), "the lists of the shop lack {name}");
+        assert!(console.contains(&option), "the console lacks {name}");
+    }
+}
+
+#[test]
+fn the_console_edits_every_type_of_spec() {
+    let schema = api_schema();
+    let types = schema.get_enum("SpecValueType").unwrap().values.keys();
+    let types: Vec<String> = types.map(|value| format!("{value:?}")).collect();
+    let line = format!("const TYPES = [{}];", types.join(", "));
+    let script = page_file("ui/console/product-specs.js");
+    assert!(script.contains(&line), "product-specs.js lacks {line}");
 }

@@ -14,7 +14,7 @@
 //!    it again at once.
 //!
 //! Words are added to the vocabulary outside the transaction, because words are never removed.
-//! After a write conflict all steps are repeated, nine times at most; then the mutation fails with
+//! After a write conflict all steps are repeated, for about two seconds; then the mutation fails with
 //! `UNAVAILABLE`. A process that dies before the commit leaves nothing but words. After the
 //! commit, the same key returns the recorded answer.
 
@@ -33,10 +33,11 @@ use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// How often a mutation is tried in the face of write conflicts.
-const MAX_TRIES: u32 = 9;
-/// After this many failed tries an abandoned transaction is suspected.
-const SUSPICIOUS_TRIES: u32 = 3;
+/// How often a mutation is attempted in all. The pauses between attempts take two
+/// seconds: longer than a batch of [`crate::propagation`] holds its products on a slow machine.
+const MAX_ATTEMPTS: u32 = 13;
+/// After this many failed attempts an abandoned transaction is suspected.
+const SUSPICIOUS_ATTEMPTS: u32 = 3;
 /// How long recorded answers are kept: two days.
 pub(crate) const ANSWER_KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
 
@@ -186,9 +187,9 @@ impl Catalog {
             key,
             input,
         });
-        for nth in 0..MAX_TRIES {
+        for nth in 0..MAX_ATTEMPTS {
             if nth > 0 {
-                if nth > SUSPICIOUS_TRIES {
+                if nth > SUSPICIOUS_ATTEMPTS {
                     self.suspect_abandoned();
                 }
                 tokio::time::sleep(backoff(nth)).await;

@@ -521,3 +521,37 @@ impl SourceRecord {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::spec::ValueType;
+
+    use super::*;
+
+    fn example(value_type: ValueType) -> SpecValue {
+        match value_type {
+            ValueType::Text => SpecValue::Text("Oak".to_owned()),
+            ValueType::Number => SpecValue::Number(-0.5),
+            ValueType::Quantity => SpecValue::Quantity {
+                value: 2.5,
+                unit: "kg".to_owned(),
+            },
+            ValueType::Boolean => SpecValue::Boolean(false),
+            ValueType::Date => SpecValue::Date(Timestamp::from_millis(86_400_000)),
+        }
+    }
+
+    #[test]
+    fn a_spec_of_every_type_is_read_as_it_was_written() {
+        for value_type in ValueType::ALL {
+            let spec = Spec {
+                key: "key".to_owned(),
+                value: example(value_type),
+                qualifier: None,
+            };
+            let json = serde_json::to_value(SpecRecord::of(&spec)).unwrap();
+            let record: SpecRecord = serde_json::from_value(json).unwrap();
+            assert_eq!(record.spec("specs"), Ok(spec));
+        }
+    }
+}

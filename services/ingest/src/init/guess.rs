@@ -1,5 +1,7 @@
 //! Guesses: which path is the id, the name, the price.
 
+use vitrine_model::product::Kind;
+
 use super::paths::{Facts, Paths};
 
 /// A setting that is guessed.
@@ -264,8 +266,13 @@ impl Finder<'_> {
                 ),
             },
         );
-        let kind =
-            "\"product\"; a word of your own, or one of apparel, book, electronics, grocery, movie";
+        // Bundles consist of products, which a mapping cannot name.
+        let typed = Kind::TYPED.iter().filter(|kind| **kind != Kind::Bundle);
+        let typed: Vec<&str> = typed.map(|kind| kind.name()).collect();
+        let kind = format!(
+            "\"product\"; a word of your own, or one of {}",
+            typed.join(", ")
+        );
         fields.push(unsure("kind", "{ value = \"product\" }".to_owned(), kind));
         fields.push(self.category());
         let text = |facts: &Facts| facts.length() > 20 && !facts.listed;
