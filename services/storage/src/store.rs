@@ -185,7 +185,7 @@ impl Store {
                 .time_to_live(COMMON_COUNT_TTL)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),
-            version_steps: versions::steps().into(),
+            version_steps: versions::STEPS.into(),
         })
     }
 
