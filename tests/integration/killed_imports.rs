@@ -1,14 +1,20 @@
 //! Imports that are killed, in every phase: run again, they end as one that was never killed.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::Value;
 use vitrine_domain::Catalog;
 use vitrine_domain::import::ImportMode;
+use vitrine_harness::eventually::eventually;
 use vitrine_harness::process::Service;
 use vitrine_harness::{App, test_on_own_server};
+use vitrine_ingest::draft::BATCH_LINES;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, import};
 
@@ -190,6 +196,80 @@ async fn content(app: &App) -> Value {
 async fn admin(app: &App, command: Document) -> mongodb::error::Result<Document> {
     let admin = app.direct().client().database("admin");
     admin.run_command(command).await
+}
+
+/// Where an import is killed while it reads: after this many lines and half of the next one. A batch
+/// of lines is stored before the second.
+const READ: [usize; 2] = [2, BATCH_LINES + 50];
+
+/// The later feed, and so many lines more that it has two batches. What is read ahead is a part of
+/// the second.
+fn long_feed() -> String {
+    let more = (0..BATCH_LINES + 100).map(|n| {
+        let note = "unused ".repeat(if n < BATCH_LINES { 1 } else { 1_000 });
+        format!(
+            "{{\"id\": \"x{n}\", \"sku\": \"X{n}\", \"name\": \"Row {n}\", \"path\": \"Light\", \"note\": \"{note}\"}}\n"
+        )
+    });
+    let later = LATER.trim_start().to_owned();
+    [later].into_iter().chain(more).collect()
+}
+
+/// Kills an import that has read this many lines of a feed and half of the next one.
+async fn kill_while_reading(app: &App, files: &Files, feed: &str, lines: usize) {
+    let pipe = files.of("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let mut import = start(app, files, &pipe);
+    let ends: Vec<usize> = feed.match_indices('\n').map(|(end, _)| end + 1).collect();
+    let (begin, end) = (ends[lines - 1], ends[lines]);
+    let part = feed.as_bytes()[..usize::midpoint(begin, end)].to_vec();
+    // The pipe opens when the import reads it, and stays open.
+    let to = pipe.clone();
+    let open = tokio::task::spawn_blocking(move || {
+        let mut open = OpenOptions::new().write(true).open(to)?;
+        open.write_all(&part).map(|()| open)
+    });
+    let open = open.await.unwrap().unwrap();
+    if lines > BATCH_LINES {
+        let products = app.direct().collection::<Document>("products");
+        eventually(
+            "the first batch is stored",
+            Duration::from_mins(1),
+            async || {
+                let count = products.count_documents(doc! {}).await.unwrap();
+                (count > 900).then_some(())
+            },
+        )
+        .await;
+    }
+    import.signal("KILL");
+    import.ended().await;
+    drop(open);
+    std::fs::remove_file(pipe).unwrap();
+    app.kill_abandoned_transactions().await;
+}
+
+#[test]
+fn an_import_that_is_killed_while_it_reads_is_completed_by_the_next() {
+    test_on_own_server(async |app| {
+        let files = Files::new();
+        let feed = long_feed();
+        std::fs::write(files.of("later.jsonl"), &feed).unwrap();
+        before(app, &files).await;
+        run(app, &files).await;
+        let (whole, rejects) = (content(app).await, files.rejects());
+        let products = i64::try_from(BATCH_LINES + 103).unwrap();
+        assert_eq!(whole["products"]["totalCount"]["value"], products);
+        for lines in READ {
+            before(app, &files).await;
+            kill_while_reading(app, &files, &feed, lines).await;
+            app.audit().await;
+            run(app, &files).await;
+            assert_eq!(content(app).await, whole, "killed after {lines} lines");
+            assert_eq!(files.rejects(), rejects, "killed after {lines} lines");
+        }
+    });
 }
 
 /// Kills an import before a command; returns whether it came so far.

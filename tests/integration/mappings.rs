@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use vitrine_domain::import::ImportMode;
+use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::{App, test};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::report::Report;
@@ -113,4 +115,114 @@ fn a_dry_run_shows_values_of_spec_keys_and_foresees_the_import() {
         assert_eq!(foreseen.counts, report.counts);
         assert!(report.spec_values.is_empty());
     });
+}
+
+/// What the API answers about all products, in the form of the texts beside the fixtures, in the order of names.
+async fn answered(app: &App) -> Vec<String> {
+    let query = r"{ products(first: 100, sort: [{ key: NAME }], filter: { status: [ACTIVE, DRAFT, ARCHIVED] }) { nodes {
+        name brand description price { amount currency } category { name ancestors { name } }
+        media { kind url alt } specs { key text value { __typename } } } } }";
+    let answer = app.query(query).as_admin().await;
+    let products = answer.at("/products/nodes").as_array().unwrap().iter();
+    products.map(shown).collect()
+}
+
+fn shown(product: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let all = |value: &Value| value.as_array().unwrap().clone();
+    let category = &product["category"];
+    let mut path: Vec<String> = all(&category["ancestors"])
+        .iter()
+        .map(|one| text(&one["name"]))
+        .collect();
+    path.push(text(&category["name"]));
+    let mut lines = vec![format!(
+        "{} in {}",
+        text(&product["name"]),
+        path.join(" > ")
+    )];
+    for field in ["brand", "description"] {
+        if let Some(value) = product[field].as_str() {
+            lines.push(format!("  {field}: {}", value.replace('\n', "\\n")));
+        }
+    }
+    let price = &product["price"];
+    if let Some(amount) = price["amount"].as_str() {
+        lines.push(format!("  {amount} {}", text(&price["currency"])));
+    }
+    for one in all(&product["media"]) {
+        let kind = text(&one["kind"]).to_lowercase();
+        let (url, alt) = (text(&one["url"]), text(&one["alt"]));
+        lines.push(format!("  {kind} {url} {alt}"));
+    }
+    for spec in all(&product["specs"]) {
+        let kind = text(&spec["value"]["__typename"]).to_lowercase();
+        let kind = kind.trim_end_matches("value");
+        let (key, value) = (text(&spec["key"]), text(&spec["text"]));
+        lines.push(format!("  {key} = {value} ({kind})"));
+    }
+    lines.join("\n")
+}
+
+/// The products of a text beside a fixture, in the order of names, without lines, ids and SKUs.
+fn expected(text: &str) -> Vec<String> {
+    let mut products: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("  sku: ") {
+            continue;
+        }
+        match (line.starts_with("  "), products.last_mut()) {
+            (true, Some(product)) => {
+                let kinds = [("  Image ", "  image "), ("  Document ", "  document ")];
+                let mut line = line.to_owned();
+                for (shown, answered) in kinds {
+                    line = line.replacen(shown, answered, 1);
+                }
+                product.push('\n');
+                product.push_str(&line);
+            }
+            _ => products.push(line.splitn(3, ": ").last().unwrap().to_owned()),
+        }
+    }
+    products.sort_unstable();
+    products
+}
+
+/// Imports a feed of the folder `fixtures`, and compares the answers with the text beside it.
+fn is_answered_as_mapped(feed: &'static str) {
+    test(async |app| {
+        let feed = workspace_dir().join("services/ingest/fixtures").join(feed);
+        let text = fs::read_to_string(feed.with_extension("txt")).unwrap();
+        let options = ImportOptions {
+            files: vec![feed.clone()],
+            mapping: Arc::new(Mapping::from_file(&feed.with_extension("toml")).unwrap()),
+            mode: ImportMode::Write,
+            rejects: None,
+        };
+        let report = import(&app.catalog, &options, |_| ()).await.unwrap();
+        assert_eq!(report.counts.rejected, 0, "{report}");
+        assert_eq!(answered(app).await, expected(&text));
+        let again = import(&app.catalog, &options, |_| ()).await.unwrap().counts;
+        assert_eq!((again.created, again.updated), (0, 0));
+    });
+}
+
+#[test]
+fn a_bmecat_catalogue_is_answered_as_it_was_mapped() {
+    is_answered_as_mapped("bmecat.xml");
+}
+
+#[test]
+fn a_line_for_each_attribute_is_answered_as_it_was_mapped() {
+    is_answered_as_mapped("attributes.tsv");
+}
+
+#[test]
+fn a_matrix_of_prices_is_answered_as_it_was_mapped() {
+    is_answered_as_mapped("price-matrix.csv");
+}
+
+#[test]
+fn lines_of_variants_are_answered_as_they_were_mapped() {
+    is_answered_as_mapped("variants.csv");
 }
