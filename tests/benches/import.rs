@@ -19,13 +19,14 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::{RawDocumentBuf, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use vitrine_demo::{Demo, DemoOptions};
-use vitrine_domain::import::{ImportMode, LineOutcome};
+use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_harness::environment::target_dir;
 use vitrine_harness::mongod::find_mongod;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, import};
 use vitrine_model::clock::Timestamp;
+use vitrine_model::import::LineOutcome;
 use vitrine_model::money::Currency;
 use vitrine_mongod::{Instance, StartOptions};
 use vitrine_storage::{Store, StoreOptions};
@@ -98,11 +99,13 @@ async fn import_all(store: &Store, arguments: &[String]) -> (usize, Duration) {
     let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
     let catalog = Catalog::open(store.clone(), options).await.unwrap();
     let start = Instant::now();
-    let created = match arguments {
-        [file, mapping] => import_feed(&catalog, file, mapping).await,
+    match arguments {
+        [file, mapping] => {
+            let created = import_feed(&catalog, file, mapping).await;
+            (created, start.elapsed())
+        }
         _ => import_generated(&catalog).await,
-    };
-    (created, start.elapsed())
+    }
 }
 
 async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
@@ -116,27 +119,27 @@ async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
     usize::try_from(report.counts.created).unwrap()
 }
 
-async fn import_generated(catalog: &Catalog) -> usize {
+/// The time is without that of generating the products.
+async fn import_generated(catalog: &Catalog) -> (usize, Duration) {
     let now = Timestamp::parse("2026-06-01T00:00:00Z").unwrap();
     let demo = Demo::new(DemoOptions {
         products: GENERATED,
         reviews: 0,
         ..DemoOptions::new(now)
     });
+    let mut drafts: Vec<_> = demo.products().collect();
     let mut session = catalog.import(ImportMode::Write);
-    let mut products = demo.products();
     let mut created = 0;
-    loop {
-        let batch: Vec<_> = products.by_ref().take(BATCH).collect();
-        if batch.is_empty() {
-            break;
-        }
-        let outcomes = session.products(batch).await.unwrap();
+    let start = Instant::now();
+    while !drafts.is_empty() {
+        let rest = drafts.split_off(BATCH.min(drafts.len()));
+        let outcomes = session.products(drafts).await.unwrap();
         let new = |outcome: &&LineOutcome| **outcome == LineOutcome::Created;
         created += outcomes.iter().filter(new).count();
+        drafts = rest;
     }
     session.finish().await.unwrap();
-    created
+    (created, start.elapsed())
 }
 
 async fn documents(uri: &str, name: &str) -> Vec<RawDocumentBuf> {

@@ -277,7 +277,9 @@ pub(crate) fn push_key(path: &mut String, key: &str) {
         path.push('.');
     }
     let special = key.is_empty() || matches!(key, "*" | "**") || key.starts_with('^');
-    if special || key.contains(['.', '[', ']', '"', '{', '}', ':']) {
+    // By bytes: this runs for every key of every row.
+    let ambiguous = |byte: u8| matches!(byte, b'.' | b'[' | b']' | b'"' | b'{' | b'}' | b':');
+    if special || key.bytes().any(ambiguous) {
         path.push('"');
         path.push_str(&key.replace('\\', "\\\\").replace('"', "\\\""));
         path.push('"');
