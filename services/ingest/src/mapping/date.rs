@@ -34,7 +34,10 @@ impl DateFormat {
             "day" => Ok(Self::Day),
             "unix" => Ok(Self::Unix),
             "unix_millis" => Ok(Self::UnixMillis),
-            pattern if pattern.contains('%') => Ok(Self::Pattern(pattern.to_owned())),
+            pattern if pattern.contains('%') => {
+                check_pattern(pattern)?;
+                Ok(Self::Pattern(pattern.to_owned()))
+            }
             _ => Err(format!(
                 "{name:?} is neither rfc3339, day, unix or unix_millis nor a pattern such as %d.%m.%Y"
             )),
@@ -87,6 +90,21 @@ fn millis(text: &str, factor: i64) -> Option<Timestamp> {
     (millis.abs() <= MAX_MILLIS).then(|| Timestamp::from_millis(millis))
 }
 
+/// Fails for a pattern that no date matches: one that is not `strptime`, or lacks the year, the month
+/// or the day.
+fn check_pattern(pattern: &str) -> Result<(), String> {
+    let example = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    let written = jiff::fmt::strtime::format(pattern, &example);
+    let written = written.map_err(|error| format!("{pattern:?} is no pattern: {error}"))?;
+    if by_pattern(pattern, &written).is_some() {
+        return Ok(());
+    }
+    Err(format!(
+        "{pattern:?} has no year, month or day; where the feed lacks the day, add one with a template, \
+         such as \"01/{{date}}\" with %d/%m/%Y"
+    ))
+}
+
 fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
     let broken_down = jiff::fmt::strtime::parse(pattern, text).ok()?;
     let instant = broken_down.to_timestamp().ok().or_else(|| {
@@ -104,6 +122,23 @@ mod tests {
     fn read(format: &str, text: &str) -> Option<String> {
         let format = DateFormat::named(format).unwrap();
         parse(text, &[format]).ok().map(|at| at.to_string())
+    }
+
+    #[test]
+    fn a_pattern_that_no_date_matches_is_refused() {
+        for pattern in ["%m/%Y", "%H:%M", "%Q/%Y", "%", "%!"] {
+            assert!(DateFormat::named(pattern).is_err(), "{pattern}");
+        }
+        for pattern in [
+            "%s",
+            "%d %b %y",
+            "%A, %B %d, %Y",
+            "%Y%m%d",
+            "%j %Y",
+            "%F %T",
+        ] {
+            assert!(DateFormat::named(pattern).is_ok(), "{pattern}");
+        }
     }
 
     #[test]

@@ -52,24 +52,30 @@ impl NumberFormat {
         exact(number).map_err(|reason| format!("{} {reason}", shortened(text)))
     }
 
-    /// Removes the group separators, each of which must precede exactly three digits.
+    /// Removes the group separators. Each must precede exactly three digits; before the first are one
+    /// to three, without a leading zero: otherwise `0.375` would be 375 where a dot separates groups.
     fn ungroup(self, text: &str) -> Result<String, String> {
         let Some(thousands) = self.thousands else {
             return Ok(text.to_owned());
         };
         let is_separator = |c: char| c == thousands || (thousands == ' ' && c.is_whitespace());
         let whole = text.split(self.decimal).next().unwrap_or(text);
-        let grouped = whole
-            .split(is_separator)
-            .skip(1)
-            .all(|group| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit()));
+        let digits = |group: &str| group.bytes().all(|b| b.is_ascii_digit());
+        let mut groups = whole.split(is_separator);
+        let first = groups.next().unwrap_or_default();
+        let first = first.strip_prefix(['-', '+']).unwrap_or(first);
+        let mut groups = groups.peekable();
+        let begins = matches!(first.len(), 1..=3) && digits(first) && !first.starts_with('0');
+        let grouped = groups.peek().is_none()
+            || (begins && groups.all(|group| group.len() == 3 && digits(group)));
         let later = text[whole.len()..].contains(is_separator);
         if grouped && !later {
             Ok(text.replace(is_separator, ""))
         } else {
             Err(format!(
-                "{:?} has {thousands:?} that does not precede a group of three digits",
-                shortened(text)
+                "{:?} has {thousands:?}, but not between groups of three digits{}",
+                shortened(text),
+                self.example()
             ))
         }
     }
@@ -168,9 +174,14 @@ mod tests {
         ] {
             assert!(plain.parse(text).is_err(), "{text}");
         }
-        for text in ["1.5", "1.2345", "1,234.5", "1,5.000"] {
+        for text in [
+            "1.5", "1.2345", "1,234.5", "1,5.000", "0.375", "000.375", ".375", "-.375", "01.234",
+            "1234.567", "-0.375",
+        ] {
             assert!(GERMAN.parse(text).is_err(), "{text}");
         }
+        assert_eq!(GERMAN.parse("-1.234"), Ok(-1234.0));
+        assert_eq!(GERMAN.parse("0,375"), Ok(0.375));
     }
 
     proptest! {

@@ -222,8 +222,8 @@ impl Reading {
     }
 
     /// Reads a text that is only a number; limits do not apply.
-    pub(crate) fn bare_number(&self, text: &str) -> Option<f64> {
-        self.numbers.parse(text).ok()
+    pub(crate) fn bare_number(&self, text: &str) -> Result<f64, String> {
+        self.numbers.parse(text)
     }
 
     /// Normalises a number in text, for amounts of money.

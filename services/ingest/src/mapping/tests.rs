@@ -346,6 +346,10 @@ fn quantities_are_read_from_text() {
         let problems = one("", json!(bad)).unwrap_err();
         assert!(problems[0].contains(reason), "{problems:?}");
     }
+    let german = "decimal = \",\", thousands = \".\"";
+    let problems = one(german, json!("0.375 l")).unwrap_err();
+    let reason = "\"0.375 l\" is not a quantity: \"0.375\" has '.', but not between groups of three digits such as 1.234,5";
+    assert!(problems[0].contains(reason), "{problems:?}");
     let problems = one("unit = \"g\"", json!("5 mm")).unwrap_err();
     assert!(
         problems[0].contains("measures length, not mass"),

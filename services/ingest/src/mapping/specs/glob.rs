@@ -86,7 +86,10 @@ fn matches(glob: &[PathStep], path: &[PathStep]) -> bool {
 /// What would match.
 pub(super) fn matchable(path: &Path) -> Result<(), String> {
     if !path.is_relative() {
-        return Err(format!("{path}: the paths of specs begin below `from`"));
+        return Err(format!(
+            "{path}: the paths of specs begin below `from`; for a value of the whole line give the \
+             path of any value of the item, also = true and template = \"{{{path}}}\""
+        ));
     }
     let index = |step: &PathStep| matches!(step, PathStep::At(_) | PathStep::With(..));
     if !path.steps().iter().any(index) {

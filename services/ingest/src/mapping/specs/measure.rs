@@ -19,7 +19,7 @@ impl SpecReading {
         reading: &Reading,
     ) -> Result<SpecValue, String> {
         let in_text = match scalar {
-            Scalar::Text(text) if reading.bare_number(text).is_none() => {
+            Scalar::Text(text) if reading.bare_number(text).is_err() => {
                 Some(self.quantity_in_text(text, reading)?)
             }
             _ => None,
@@ -48,8 +48,16 @@ impl SpecReading {
         let end = text.find(is_unit).unwrap_or(text.len());
         let number = reading.bare_number(&text[..end]);
         let unit = self.table.find(&text[end..]);
-        number
-            .zip(unit)
-            .ok_or_else(|| format!("{:?} is not a quantity such as 12 mm", shortened(text)))
+        let number_is_wrong = text[..end].contains(|c: char| c.is_ascii_digit());
+        match (number, unit) {
+            (Ok(number), Some(unit)) => Ok((number, unit)),
+            (Err(wrong), Some(_)) if number_is_wrong => {
+                Err(format!("{:?} is not a quantity: {wrong}", shortened(text)))
+            }
+            _ => Err(format!(
+                "{:?} is not a quantity such as 12 mm",
+                shortened(text)
+            )),
+        }
     }
 }
