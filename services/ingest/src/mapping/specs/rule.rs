@@ -90,16 +90,67 @@ pub(super) fn read(
     reading: &Reading,
     table: &UnitTable,
 ) -> Result<Vec<Rule>, MappingError> {
-    let rules = numbered(&section.at("rules"), section.values("rules")).into_iter();
-    rules
-        .map(|(path, value)| {
+    let numbered = numbered(&section.at("rules"), section.values("rules"));
+    let read = |(path, value): &(String, &toml::Value)| {
+        let section = Section::of(path.clone(), value)?;
+        let rule = Rule::read(&section, value, reading, table)?;
+        section.finish()?;
+        Ok(rule)
+    };
+    let rules: Vec<Rule> = numbered.iter().map(read).collect::<Result<_, _>>()?;
+    for (rule, (path, value)) in rules.iter().zip(numbered) {
+        let unsupported = DEPENDENT.iter().find(|dependent| {
+            // Another rule for the same path may have it.
+            let is_supported = rules
+                .iter()
+                .any(|rule| (dependent.has_support)(&rule.options));
+            (dependent.is_set)(&rule.options) && !is_supported
+        });
+        if let Some(dependent) = unsupported {
             let section = Section::of(path, value)?;
-            let rule = Rule::read(&section, value, reading, table)?;
-            section.finish()?;
-            Ok(rule)
-        })
-        .collect()
+            return Err(section.invalid(dependent.setting, dependent.reason));
+        }
+    }
+    Ok(rules)
 }
+
+/// A setting that has no effect unless a rule has another one.
+struct Dependent {
+    setting: &'static str,
+    is_set: fn(&RuleOptions) -> bool,
+    has_support: fn(&RuleOptions) -> bool,
+    reason: &'static str,
+}
+
+const DEPENDENT: [Dependent; 4] = [
+    Dependent {
+        setting: "then_cut_at",
+        is_set: |options| options.then_cut_at.is_some(),
+        has_support: |options| !options.split.is_empty(),
+        reason: "has no effect: it cuts the parts of `split`, which no rule has; cut_at cuts a whole text",
+    },
+    Dependent {
+        setting: "separator",
+        is_set: |options| options.separator.is_some(),
+        has_support: |options| options.list == Some(List::Join),
+        reason: "has no effect: it stands between the items of list = \"join\", which no rule has; \
+                 cut_at cuts a text",
+    },
+    Dependent {
+        setting: "unit_values",
+        is_set: |options| !options.unit_values.is_empty(),
+        has_support: |options| options.parts.unit.is_some() || !options.split.is_empty(),
+        reason: "has no effect: its words are those of `unit_from`, or of {.unit} in `split`, and no rule \
+                 has one of them",
+    },
+    Dependent {
+        setting: "where_item",
+        is_set: |options| options.where_item.is_some(),
+        has_support: |options| options.parts.value.is_some(),
+        reason: "has no effect: it is a condition on the objects of `value_from`, which no rule has; \
+                 `where` is one on the row",
+    },
+];
 
 impl Rule {
     fn read(

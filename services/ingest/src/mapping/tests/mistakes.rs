@@ -61,6 +61,22 @@ fn settings_that_can_do_nothing_are_refused_with_what_can() {
         ),
         ("units = { a = \"furlong\" }", "`vitrine units` lists"),
         (
+            "rules = [{ path = \"a\", then_cut_at = \"|\" }]",
+            "cut_at cuts a whole text",
+        ),
+        (
+            "rules = [{ path = \"a\", list = \"each\", separator = \"|\" }]",
+            "list = \"join\", which no rule has",
+        ),
+        (
+            "rules = [{ path = \"a\", unit_values = { MMT = \"mm\" } }]",
+            "no rule has one of them",
+        ),
+        (
+            "rules = [{ path = \"a\", template = \"{b}\", where_item = { b = 1 } }]",
+            "`where` is one on the row",
+        ),
+        (
             "rules = [{ path = \"a\", split = \"{.key}\" }]",
             "need {.}, the value",
         ),
