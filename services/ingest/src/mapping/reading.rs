@@ -172,7 +172,9 @@ impl Reading {
             Value::Null => Ok(None),
             _ if self.is_unknown(raw) => Ok(None),
             Value::String(text) => self.cleaned(self.plain(text)),
-            Value::Array(_) => Err("is a list instead of a single value".to_owned()),
+            Value::Array(_) => Err(
+                "is a list instead of a single value; `list` or `each` takes its items".to_owned(),
+            ),
             Value::Object(_) => Err("is an object instead of a single value".to_owned()),
             other if self.translates() => self.cleaned(Cow::Owned(to_text(other)?)),
             Value::Bool(value) => Ok(Some(Scalar::Boolean(*value))),
