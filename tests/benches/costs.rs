@@ -30,8 +30,6 @@
     reason = "the modules that benchmarks share have more than each of them needs"
 )]
 
-#[path = "scale/desk.rs"]
-mod desk;
 #[path = "scale/generated.rs"]
 mod generated;
 #[path = "scale/load.rs"]
@@ -48,16 +46,18 @@ mod random;
 mod specs;
 #[path = "scale/start.rs"]
 mod start;
+#[path = "scale/testbed.rs"]
+mod testbed;
 
 use std::path::PathBuf;
 
 use clap::Parser;
-use desk::Desk;
 use load::{Contents, Feeds};
 use measure::{Bench, Cost};
 use peak_alloc::PeakAlloc;
 use queries::{Catalogue, Genes, Query};
 use start::start;
+use testbed::Testbed;
 
 /// The category of huge products in generated catalogues.
 const HEAVY: &str = "heavyweights";
@@ -109,10 +109,10 @@ async fn run(options: Options) {
     };
     let contents = options.feeds.contents().unwrap_or(generated);
     load::fill(server.uri(), "costs", &contents).await;
-    let desk = Desk::open(server.uri(), "costs", 5).await;
-    load::count_ahead(&desk.catalog).await;
-    let catalogue = Catalogue::of(&desk).await;
-    let bench = Bench::new(&desk);
+    let testbed = Testbed::open(server.uri(), "costs", 5).await;
+    load::count_ahead(&testbed.catalog).await;
+    let catalogue = Catalogue::of(&testbed).await;
+    let bench = Bench::new(&testbed);
     calibrate(&bench, &catalogue, &options).await;
     search(&bench, &catalogue, &options).await;
     server.stop().await.unwrap();
@@ -197,7 +197,7 @@ async fn search(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) {
         dearest.push((query, cost));
     }
     print("the dearest requests found within the limit", &dearest);
-    let most = dearest.iter().map(|(_, cost)| desk::millis(cost.cpu()));
+    let most = dearest.iter().map(|(_, cost)| testbed::millis(cost.cpu()));
     let most = most.fold(0.0, f64::max);
     println!(
         "at most {most:.0} ms of CPU (aim {MAX_CPU_MILLIS:.0}), {:.1} MB of memory in any request of the search",
@@ -215,9 +215,9 @@ fn print(title: &str, costs: &[(Query, Cost)]) {
         println!(
             "{:>7.2} {:>9.2} {:>9.2} {:>9.2} {:>6} {:>9} {:>9}",
             cost.ratio(),
-            desk::millis(cost.price),
-            desk::millis(cost.own),
-            desk::millis(cost.mongod),
+            testbed::millis(cost.price),
+            testbed::millis(cost.own),
+            testbed::millis(cost.mongod),
             cost.documents,
             cost.bytes,
             cost.memory

@@ -27,8 +27,6 @@
     reason = "the modules that benchmarks share have more than each of them needs"
 )]
 
-#[path = "scale/desk.rs"]
-mod desk;
 #[path = "scale/generated.rs"]
 mod generated;
 #[path = "scale/load.rs"]
@@ -39,6 +37,8 @@ mod random;
 mod specs;
 #[path = "scale/start.rs"]
 mod start;
+#[path = "scale/testbed.rs"]
+mod testbed;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,11 +46,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use desk::{Desk, millis};
 use futures_util::future::join_all;
 use load::Contents;
 use serde_json::{Value, json};
 use start::start;
+use testbed::{Testbed, millis};
 use vitrine_harness::dear::DEAR;
 use vitrine_harness::eventually;
 use vitrine_harness::http::{self, Connection};
@@ -94,9 +94,9 @@ async fn run(options: Options) {
         reviews: options.reviews,
     };
     load::fill(server.uri(), NAME, &contents).await;
-    let desk = Desk::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&desk.catalog).await;
-    let slugs = desk
+    let testbed = Testbed::open(server.uri(), NAME, 1).await;
+    load::count_ahead(&testbed.catalog).await;
+    let slugs = testbed
         .data("{ products(first: 100) { nodes { slug } } }", &json!({}))
         .await;
     let nodes = slugs["products"]["nodes"].as_array().unwrap();

@@ -24,9 +24,6 @@
     reason = "figures are printed with three digits"
 )]
 
-#[path = "scale/desk.rs"]
-#[expect(dead_code, reason = "the other benchmark asks more of it")]
-mod desk;
 #[path = "living/events.rs"]
 mod events;
 #[path = "scale/generated.rs"]
@@ -44,15 +41,18 @@ mod readers;
 mod specs;
 #[path = "scale/start.rs"]
 mod start;
+#[path = "scale/testbed.rs"]
+#[expect(dead_code, reason = "the other benchmark asks more of it")]
+mod testbed;
 #[path = "living/workers.rs"]
 mod workers;
 
 use std::path::PathBuf;
 
 use clap::Parser;
-use desk::Desk;
 use load::Contents;
 use start::start;
+use testbed::Testbed;
 
 #[derive(Parser)]
 struct Options {
@@ -82,20 +82,20 @@ async fn run(options: Options) {
         reviews: options.products / 10,
     };
     load::fill(server.uri(), "scale", &contents).await;
-    let desk = Desk::open(server.uri(), "scale", 7).await;
+    let testbed = Testbed::open(server.uri(), "scale", 7).await;
     let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
     if wanted("workers") {
-        workers::measure(&desk).await;
+        workers::measure(&testbed).await;
     }
     if wanted("wakeups") {
-        maintenance::wakeups(&desk).await;
+        maintenance::wakeups(&testbed).await;
     }
     if wanted("events") {
-        events::measure(&desk, options.events).await;
+        events::measure(&testbed, options.events).await;
     }
     if wanted("rename") {
-        maintenance::rename(&desk).await;
+        maintenance::rename(&testbed).await;
     }
-    drop(desk);
+    drop(testbed);
     server.stop().await.unwrap();
 }

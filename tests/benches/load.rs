@@ -22,8 +22,6 @@
 mod client;
 #[path = "load/counters.rs"]
 mod counters;
-#[path = "scale/desk.rs"]
-mod desk;
 #[path = "load/facts.rs"]
 mod facts;
 #[path = "load/floors.rs"]
@@ -52,6 +50,8 @@ mod specs;
 mod start;
 #[path = "load/storefront.rs"]
 mod storefront;
+#[path = "scale/testbed.rs"]
+mod testbed;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +59,6 @@ use std::time::Duration;
 
 use clap::Parser;
 use client::Client;
-use desk::{Desk, millis};
 use facts::Facts;
 use load::Contents;
 use measure::{Method, Subject};
@@ -69,6 +68,7 @@ use report::{Line, Process, Report};
 use serde_json::{Value, json};
 use start::start;
 use tempfile::TempDir;
+use testbed::{Testbed, millis};
 use vitrine_domain::facets::PanelState;
 use vitrine_domain::workers::Worker;
 use vitrine_mongod::Instance;
@@ -134,9 +134,9 @@ async fn run(options: Options) {
         return;
     }
     let (directory, server) = database(&options).await;
-    let desk = Desk::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&desk.catalog).await;
-    let facts = Facts::of(&desk.direct).await;
+    let testbed = Testbed::open(server.uri(), NAME, 1).await;
+    load::count_ahead(&testbed.catalog).await;
+    let facts = Facts::of(&testbed.direct).await;
     facts.print();
     let place = Place {
         uri: server.uri(),
@@ -148,12 +148,12 @@ async fn run(options: Options) {
     if let Some(requests) = options.instructions {
         instructions::measure(&subjects, requests, place.logs);
     } else {
-        measure(&options, &subjects, &desk, server.pid()).await;
+        measure(&options, &subjects, &testbed, server.pid()).await;
     }
     for subject in subjects {
         subject.process.stop();
     }
-    drop(desk);
+    drop(testbed);
     server.stop().await.unwrap();
 }
 
@@ -168,16 +168,16 @@ impl Options {
 }
 
 /// Measures all rows, and reports.
-async fn measure(options: &Options, subjects: &[Subject], desk: &Desk, mongod: u32) {
+async fn measure(options: &Options, subjects: &[Subject], testbed: &Testbed, mongod: u32) {
     let method = Method {
-        database: &desk.direct,
+        database: &testbed.direct,
         mongod,
         connections: options.connections,
         rounds: options.rounds,
         time: Duration::from_secs(options.seconds),
     };
     let mut all = method.run(subjects, false, async || ()).await;
-    let settle = async || settle(desk).await;
+    let settle = async || settle(testbed).await;
     all.extend(method.run(subjects, true, settle).await);
     let processes = subjects.iter().map(|subject| described(&subject.process));
     let report = Report {
@@ -211,9 +211,9 @@ async fn database(options: &Options) -> (TempDir, Instance) {
     let Some(kept) = kept else {
         return (temporary, server);
     };
-    let desk = Desk::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&desk.catalog).await;
-    drop(desk);
+    let testbed = Testbed::open(server.uri(), NAME, 1).await;
+    load::count_ahead(&testbed.catalog).await;
+    drop(testbed);
     server.stop().await.unwrap();
     let copy = tempfile::tempdir_in(options.data.as_ref().unwrap()).unwrap();
     copy_files(&kept, &copy.path().join("data"));
@@ -283,13 +283,13 @@ fn keep(only: &[String], subjects: &mut [Subject]) {
 }
 
 /// Does what background workers would do after writes, so that each row begins with it done.
-async fn settle(desk: &Desk) {
-    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
-    desk.catalog.work_off(Worker::Ranks).await.unwrap();
+async fn settle(testbed: &Testbed) {
+    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    testbed.catalog.work_off(Worker::Ranks).await.unwrap();
     // What changed in the first run is counted in the second.
     let mut panels = PanelState::default();
     for _ in 0..2 {
-        while desk
+        while testbed
             .catalog
             .refresh_panels(&mut panels)
             .await

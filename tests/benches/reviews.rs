@@ -26,9 +26,6 @@
     reason = "figures are printed with three digits"
 )]
 
-#[path = "scale/desk.rs"]
-#[expect(dead_code, reason = "the other benchmark asks more of it")]
-mod desk;
 #[path = "scale/generated.rs"]
 mod generated;
 #[path = "reviews/giant.rs"]
@@ -42,15 +39,18 @@ mod random;
 mod specs;
 #[path = "scale/start.rs"]
 mod start;
+#[path = "scale/testbed.rs"]
+#[expect(dead_code, reason = "the other benchmark asks more of it")]
+mod testbed;
 #[path = "reviews/writers.rs"]
 mod writers;
 
 use std::path::PathBuf;
 
 use clap::Parser;
-use desk::Desk;
 use load::Contents;
 use start::start;
+use testbed::Testbed;
 
 #[derive(Parser)]
 pub(crate) struct Options {
@@ -89,14 +89,14 @@ async fn run(options: Options) {
         reviews: options.products / 10,
     };
     load::fill(server.uri(), "scale", &contents).await;
-    let desk = Desk::open(server.uri(), "scale", options.rounds).await;
+    let testbed = Testbed::open(server.uri(), "scale", options.rounds).await;
     let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
     if wanted("giant") {
-        Box::pin(giant::measure(&desk, &options)).await;
+        Box::pin(giant::measure(&testbed, &options)).await;
     }
     if wanted("writers") {
-        writers::measure(&desk, server.uri(), &options).await;
+        writers::measure(&testbed, server.uri(), &options).await;
     }
-    drop(desk);
+    drop(testbed);
     server.stop().await.unwrap();
 }

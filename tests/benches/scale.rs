@@ -34,8 +34,6 @@
 
 #[path = "scale/cases.rs"]
 mod cases;
-#[path = "scale/desk.rs"]
-mod desk;
 #[path = "scale/generated.rs"]
 mod generated;
 #[path = "scale/load.rs"]
@@ -48,6 +46,8 @@ mod random;
 mod specs;
 #[path = "scale/start.rs"]
 mod start;
+#[path = "scale/testbed.rs"]
+mod testbed;
 #[path = "scale/writes.rs"]
 mod writes;
 
@@ -55,10 +55,10 @@ use std::path::PathBuf;
 
 use cases::place;
 use clap::Parser;
-use desk::{Case, Desk, Row, millis};
 use load::{Contents, Feeds};
 use probe::Scope;
 use start::start;
+use testbed::{Case, Row, Testbed, millis};
 
 /// The category of huge products in made-up catalogues.
 const HEAVY: &str = "heavyweights";
@@ -109,19 +109,19 @@ async fn run(options: Options) {
         .contents()
         .unwrap_or_else(|| options.generated(1));
     load::fill(server.uri(), "scale", &contents).await;
-    let desk = Desk::open(server.uri(), "scale", options.rounds).await;
-    let scopes = probe::scopes(&desk).await;
+    let testbed = Testbed::open(server.uri(), "scale", options.rounds).await;
+    let scopes = probe::scopes(&testbed).await;
     describe(&scopes);
-    let facets = Box::pin(measure_facets(&desk, &scopes)).await;
+    let facets = Box::pin(measure_facets(&testbed, &scopes)).await;
     let heavy = matches!(contents, Contents::Generated { .. }).then_some(HEAVY);
-    Box::pin(measure_others(&desk, &scopes, heavy)).await;
+    Box::pin(measure_others(&testbed, &scopes, heavy)).await;
     if options.tenth && heavy.is_some() {
         load::fill(server.uri(), "scale_tenth", &options.generated(10)).await;
-        let desk = Desk::open(server.uri(), "scale_tenth", options.rounds).await;
-        Box::pin(compare(&desk, &scopes, &facets)).await;
+        let testbed = Testbed::open(server.uri(), "scale_tenth", options.rounds).await;
+        Box::pin(compare(&testbed, &scopes, &facets)).await;
     }
-    writes::print_sizes(&desk).await;
-    writes::compare(&desk, &scopes[0]).await;
+    writes::print_sizes(&testbed).await;
+    writes::compare(&testbed, &scopes[0]).await;
     server.stop().await.unwrap();
 }
 
@@ -142,39 +142,39 @@ fn describe(scopes: &[Scope]) {
 }
 
 /// Facets, from what was never counted to what is narrowed down.
-async fn measure_facets(desk: &Desk, scopes: &[Scope]) -> Vec<Row> {
+async fn measure_facets(testbed: &Testbed, scopes: &[Scope]) -> Vec<Row> {
     // The key that marks touched products is learnt before anything is counted.
-    desk.touch(&scopes[0].product()).await;
-    Row::print_head("facets before anything is counted ahead");
-    measure(desk, &cases::live_facets(scopes, true)).await;
-    load::count_ahead(&desk.catalog).await;
+    testbed.touch(&scopes[0].product()).await;
+    Row::print_head("facets before anything is precomputed");
+    measure(testbed, &cases::live_facets(scopes, true)).await;
+    load::count_ahead(&testbed.catalog).await;
     Row::print_head("facets");
-    let mut rows = measure(desk, &cases::counted_facets(scopes)).await;
-    rows.extend(measure(desk, &cases::live_facets(scopes, false)).await);
-    rows.extend(measure(desk, &cases::filtered_facets(scopes)).await);
+    let mut rows = measure(testbed, &cases::counted_facets(scopes)).await;
+    rows.extend(measure(testbed, &cases::live_facets(scopes, false)).await);
+    rows.extend(measure(testbed, &cases::filtered_facets(scopes)).await);
     rows
 }
 
-async fn measure_others(desk: &Desk, scopes: &[Scope], heavy: Option<&str>) {
+async fn measure_others(testbed: &Testbed, scopes: &[Scope], heavy: Option<&str>) {
     Row::print_head("lists of 24");
-    measure(desk, &cases::lists(scopes)).await;
+    measure(testbed, &cases::lists(scopes)).await;
     Row::print_head("searches");
-    measure(desk, &cases::searches(&scopes[0])).await;
-    load::count_ahead(&desk.catalog).await;
+    measure(testbed, &cases::searches(&scopes[0])).await;
+    load::count_ahead(&testbed.catalog).await;
     Row::print_head("pages");
-    measure(desk, &cases::pages(&scopes[0], heavy)).await;
+    measure(testbed, &cases::pages(&scopes[0], heavy)).await;
 }
 
-async fn measure(desk: &Desk, cases: &[Case]) -> Vec<Row> {
+async fn measure(testbed: &Testbed, cases: &[Case]) -> Vec<Row> {
     let mut rows = Vec::new();
     for case in cases {
-        rows.push(desk.measure(case).await);
+        rows.push(testbed.measure(case).await);
     }
     rows
 }
 
 /// The facets of a catalogue that is a tenth as large, and how much dearer the large one is.
-async fn compare(tenth: &Desk, scopes: &[Scope], large: &[Row]) {
+async fn compare(tenth: &Testbed, scopes: &[Scope], large: &[Row]) {
     let mut smaller = Vec::new();
     for scope in scopes {
         // Other products, but the same categories and filters.

@@ -7,8 +7,8 @@ use vitrine_api::execution::{Engine, ErrorCode, GraphqlRequest, GraphqlResponse}
 use vitrine_api::graphql::{CostGuard, CostLimits, Session, Viewer};
 
 use crate::ALLOCATOR;
-use crate::desk::Desk;
 use crate::queries::Query;
+use crate::testbed::Testbed;
 
 /// A query is repeated for this long, so that its CPU time can be measured.
 const MIN_TIME: Duration = Duration::from_millis(120);
@@ -17,7 +17,7 @@ const MIN_ROUNDS: u32 = 5;
 
 /// Runs queries of an anonymous caller.
 pub(crate) struct Bench<'a> {
-    desk: &'a Desk,
+    testbed: &'a Testbed,
     engine: Engine,
     /// The most that a request may cost, in units.
     pub(crate) limit: u64,
@@ -48,9 +48,9 @@ impl Cost {
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn new(desk: &'a Desk) -> Self {
+    pub(crate) fn new(testbed: &'a Testbed) -> Self {
         Self {
-            desk,
+            testbed,
             engine: vitrine_api::graphql::engine().unwrap(),
             limit: CostLimits::default().public,
         }
@@ -62,7 +62,7 @@ impl<'a> Bench<'a> {
             public: u64::MAX,
             staff: u64::MAX,
         };
-        let guard = CostGuard::new(&self.desk.catalog, &Viewer::default(), limits);
+        let guard = CostGuard::new(&self.testbed.catalog, &Viewer::default(), limits);
         let prepared = self.engine.prepare(request(query));
         let prepared = match prepared {
             Ok(prepared) => prepared,
@@ -79,14 +79,14 @@ impl<'a> Bench<'a> {
             return cost;
         }
         let (mut rounds, start) = (0, Instant::now());
-        let (own, mongod) = (own_cpu(), self.desk.cpu().await);
+        let (own, mongod) = (own_cpu(), self.testbed.cpu().await);
         while rounds < MIN_ROUNDS || start.elapsed() < MIN_TIME {
             let _ = self.run(query).await.json();
             rounds += 1;
         }
         cost.own = own_cpu().saturating_sub(own) / rounds;
-        cost.mongod = self.desk.since(mongod).await / rounds;
-        let (_, documents, _) = self.desk.profile_of(self.run(query)).await;
+        cost.mongod = self.testbed.since(mongod).await / rounds;
+        let (_, documents, _) = self.testbed.profile_of(self.run(query)).await;
         cost.documents = usize::try_from(documents).unwrap();
         cost
     }
@@ -96,14 +96,14 @@ impl<'a> Bench<'a> {
         let is_error = !self.run(query).await.errors.is_empty();
         ALLOCATOR.reset_peak_usage();
         let before = ALLOCATOR.current_usage();
-        let (own, mongod) = (own_cpu(), self.desk.cpu().await);
+        let (own, mongod) = (own_cpu(), self.testbed.cpu().await);
         let bytes = self.run(query).await.json().len();
         let peak = ALLOCATOR.peak_usage();
         let own = own_cpu().saturating_sub(own);
         Cost {
             price: Duration::from_micros(10 * self.price(query).unwrap()),
             own,
-            mongod: self.desk.since(mongod).await,
+            mongod: self.testbed.since(mongod).await,
             documents: 0,
             bytes,
             memory: peak.saturating_sub(before),
@@ -113,12 +113,12 @@ impl<'a> Bench<'a> {
 
     async fn run(&self, query: &Query) -> GraphqlResponse {
         let viewer = Viewer::default();
-        let session = Session::new(&self.desk.catalog, &viewer);
+        let session = Session::new(&self.testbed.catalog, &viewer);
         let limits = CostLimits {
             public: u64::MAX,
             staff: u64::MAX,
         };
-        let guard = CostGuard::new(&self.desk.catalog, &viewer, limits);
+        let guard = CostGuard::new(&self.testbed.catalog, &viewer, limits);
         let check = |prepared: &_| guard.check(prepared);
         self.engine
             .execute_with(request(query), check, |request| session.attach(request))

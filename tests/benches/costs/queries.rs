@@ -9,9 +9,9 @@ use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value, json};
 use vitrine_model::review::TOP_REVIEWS;
 
-use crate::desk::Desk;
 use crate::probe::Scope;
 use crate::random::{Purpose, Random};
+use crate::testbed::Testbed;
 
 /// The most fields of a query, before fragments are applied.
 const MAX_FIELDS: usize = 400;
@@ -105,11 +105,11 @@ fn is_for_staff(field: &FieldDefinition) -> bool {
 }
 
 impl Catalogue {
-    pub(crate) async fn of(desk: &Desk) -> Self {
+    pub(crate) async fn of(testbed: &Testbed) -> Self {
         let sdl = vitrine_api::graphql::engine().unwrap().sdl().to_owned();
-        let scopes = crate::probe::scopes(desk).await;
+        let scopes = crate::probe::scopes(testbed).await;
         let texts = |query: &'static str, pointer: &'static str| async move {
-            let data = desk.data(query, &Value::Null).await;
+            let data = testbed.data(query, &Value::Null).await;
             let rows = data.pointer(pointer).and_then(Value::as_array).cloned();
             let rows = rows.unwrap_or_default().into_iter();
             let texts = rows.filter_map(|row| {

@@ -10,9 +10,9 @@ use vitrine_model::activity::{ActivityKind, HOUR_MILLIS};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{GlobalId, ProductId};
 
-use crate::desk::Desk;
 use crate::random::{Purpose, Random};
 use crate::readers::pages;
+use crate::testbed::Testbed;
 
 /// How many updates of the plain way are under way at a time.
 const WRITERS: usize = 16;
@@ -51,8 +51,8 @@ fn events(products: &[ProductId], count: usize, hours: f64, now: Timestamp) -> V
     (0..count).map(one).collect()
 }
 
-pub(crate) async fn measure(desk: &Desk, count: usize) {
-    let products: Vec<ProductId> = pages(desk)
+pub(crate) async fn measure(testbed: &Testbed, count: usize) {
+    let products: Vec<ProductId> = pages(testbed)
         .await
         .iter()
         .filter_map(|id| match GlobalId::decode(id) {
@@ -62,34 +62,34 @@ pub(crate) async fn measure(desk: &Desk, count: usize) {
         .collect();
     for (hours, when) in [(0.0, "as they happen"), (20.0, "of the last 20 hours")] {
         println!("\n{count} events over {} products, {when}", products.len());
-        let events = events(&products, count, hours, desk.catalog.now());
-        compare(desk, &events).await;
+        let events = events(&products, count, hours, testbed.catalog.now());
+        compare(testbed, &events).await;
     }
 }
 
-async fn compare(desk: &Desk, events: &[Event]) {
+async fn compare(testbed: &Testbed, events: &[Event]) {
     println!(
         "{:<24} {:>10} {:>16} {:>12}",
         "", "a second", "mongod µs each", "commands"
     );
     for round in 0..2 {
-        clear(desk).await;
-        one_by_one(desk, &events[..events.len() / 4]).await;
-        clear(desk).await;
-        folded(desk, events).await;
+        clear(testbed).await;
+        one_by_one(testbed, &events[..events.len() / 4]).await;
+        clear(testbed).await;
+        folded(testbed, events).await;
         println!("(round {})", round + 1);
     }
-    let buckets = desk.direct.collection::<Document>("activity");
+    let buckets = testbed.direct.collection::<Document>("activity");
     println!(
         "{} buckets",
         buckets.estimated_document_count().await.unwrap()
     );
-    clear(desk).await;
+    clear(testbed).await;
 }
 
-async fn clear(desk: &Desk) {
+async fn clear(testbed: &Testbed) {
     for collection in ["activity", "activity_days", "activity_handed", "plain"] {
-        let collection = desk.direct.collection::<Document>(collection);
+        let collection = testbed.direct.collection::<Document>(collection);
         collection.delete_many(doc! {}).await.unwrap();
     }
 }
@@ -103,29 +103,29 @@ fn row(name: &str, count: usize, took: f64, cpu: f64, commands: u64) {
     );
 }
 
-async fn folded(desk: &Desk, events: &[Event]) {
-    let sent = desk.commands();
-    let (start, cpu) = (Instant::now(), desk.cpu().await);
+async fn folded(testbed: &Testbed, events: &[Event]) {
+    let sent = testbed.commands();
+    let (start, cpu) = (Instant::now(), testbed.cpu().await);
     for second in events.chunks(A_SECOND) {
         for batch in second.chunks(BATCH) {
-            desk.catalog.record_activity(batch, None).await.unwrap();
+            testbed.catalog.record_activity(batch, None).await.unwrap();
         }
-        desk.catalog.flush_activity().await.unwrap();
-        desk.catalog.work_off(Worker::Activity).await.unwrap();
+        testbed.catalog.flush_activity().await.unwrap();
+        testbed.catalog.work_off(Worker::Activity).await.unwrap();
     }
     let (took, cpu) = (
         start.elapsed().as_secs_f64(),
-        desk.cpu().await.saturating_sub(cpu),
+        testbed.cpu().await.saturating_sub(cpu),
     );
-    let commands = desk.commands() - sent;
+    let commands = testbed.commands() - sent;
     row("folded", events.len(), took, cpu.as_secs_f64(), commands);
 }
 
 /// An upsert of an hour for each event, acknowledged by one server.
-async fn one_by_one(desk: &Desk, events: &[Event]) {
-    let buckets = desk.direct.collection::<Document>("plain");
+async fn one_by_one(testbed: &Testbed, events: &[Event]) {
+    let buckets = testbed.direct.collection::<Document>("plain");
     let concern = WriteConcern::builder().w(Acknowledgment::Nodes(1)).build();
-    let (start, cpu) = (Instant::now(), desk.cpu().await);
+    let (start, cpu) = (Instant::now(), testbed.cpu().await);
     let write = |part: usize| {
         let (buckets, concern) = (buckets.clone(), concern.clone());
         async move {
@@ -149,7 +149,7 @@ async fn one_by_one(desk: &Desk, events: &[Event]) {
     futures_util::future::join_all((0..WRITERS).map(write)).await;
     let (took, cpu) = (
         start.elapsed().as_secs_f64(),
-        desk.cpu().await.saturating_sub(cpu),
+        testbed.cpu().await.saturating_sub(cpu),
     );
     row(
         "one update each",

@@ -6,8 +6,8 @@ use mongodb::bson::{Document, doc};
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_model::id::ProductId;
 
-use crate::desk::Desk;
 use crate::readers::{beside, pages};
+use crate::testbed::Testbed;
 
 /// How long readers are watched while nothing else happens.
 const IDLE: Duration = Duration::from_secs(15);
@@ -22,11 +22,15 @@ fn head(title: &str) {
 }
 
 /// Works as the process that works does: run after run, with the pause of the worker.
-async fn work_off(desk: &Desk, worker: Worker) -> u64 {
+async fn work_off(testbed: &Testbed, worker: Worker) -> u64 {
     let (mut maintenance, mut done) = (MaintenanceState::default(), 0);
     loop {
         let began = Instant::now();
-        let run = desk.catalog.work(worker, &mut maintenance).await.unwrap();
+        let run = testbed
+            .catalog
+            .work(worker, &mut maintenance)
+            .await
+            .unwrap();
         done += run.done;
         if run.backlog == 0 {
             return done;
@@ -35,15 +39,15 @@ async fn work_off(desk: &Desk, worker: Worker) -> u64 {
     }
 }
 
-async fn measured(desk: &Desk, name: &str, worker: Worker) {
-    let pages = pages(desk).await;
-    let ((), idle) = beside(desk, &pages, tokio::time::sleep(IDLE)).await;
+async fn measured(testbed: &Testbed, name: &str, worker: Worker) {
+    let pages = pages(testbed).await;
+    let ((), idle) = beside(testbed, &pages, tokio::time::sleep(IDLE)).await;
     idle.print("idle");
-    let (start, cpu) = (Instant::now(), desk.cpu().await);
-    let (done, waits) = beside(desk, &pages, Box::pin(work_off(desk, worker))).await;
+    let (start, cpu) = (Instant::now(), testbed.cpu().await);
+    let (done, waits) = beside(testbed, &pages, Box::pin(work_off(testbed, worker))).await;
     let (took, cpu) = (
         start.elapsed().as_secs_f64(),
-        desk.cpu().await.saturating_sub(cpu),
+        testbed.cpu().await.saturating_sub(cpu),
     );
     waits.print(name);
     println!(
@@ -51,13 +55,13 @@ async fn measured(desk: &Desk, name: &str, worker: Worker) {
         done as f64 / took,
         cpu.as_secs_f64() * 1000.0 / done as f64,
     );
-    let ((), idle) = beside(desk, &pages, tokio::time::sleep(IDLE)).await;
+    let ((), idle) = beside(testbed, &pages, tokio::time::sleep(IDLE)).await;
     idle.print("idle again");
 }
 
 /// Renames the supplier of most products, then gives it another country as well.
-pub(crate) async fn rename(desk: &Desk) {
-    let products = desk.direct.collection::<Document>("products");
+pub(crate) async fn rename(testbed: &Testbed) {
+    let products = testbed.direct.collection::<Document>("products");
     let most = [
         doc! { "$sortByCount": "$supplier._id" },
         doc! { "$match": { "_id": { "$ne": null } } },
@@ -74,7 +78,7 @@ pub(crate) async fn rename(desk: &Desk) {
         "renaming a supplier of {} products",
         count.unwrap()
     ));
-    let suppliers = desk.direct.collection::<Document>("suppliers");
+    let suppliers = testbed.direct.collection::<Document>("suppliers");
     for (name, change) in [
         (
             "renaming",
@@ -91,14 +95,14 @@ pub(crate) async fn rename(desk: &Desk) {
             .update_one(doc! { "_id": id }, update)
             .await
             .unwrap();
-        measured(desk, name, Worker::Suppliers).await;
+        measured(testbed, name, Worker::Suppliers).await;
     }
 }
 
 /// How soon a worker is woken after a change is acknowledged.
-pub(crate) async fn wakeups(desk: &Desk) {
-    let mut wakeups = desk.catalog.wakeups().await.unwrap();
-    let due = desk.direct.collection::<Document>("stale_copies");
+pub(crate) async fn wakeups(testbed: &Testbed) {
+    let mut wakeups = testbed.catalog.wakeups().await.unwrap();
+    let due = testbed.direct.collection::<Document>("stale_copies");
     let mut delays = Vec::new();
     for _ in 0..WAKEUPS {
         let id = ProductId::random().to_i64();
@@ -115,7 +119,7 @@ pub(crate) async fn wakeups(desk: &Desk) {
         let (heard, noted) = tokio::join!(heard, noted);
         delays.push(heard.saturating_duration_since(noted).as_secs_f64() * 1000.0);
     }
-    desk.catalog.work_off(Worker::Bundles).await.unwrap();
+    testbed.catalog.work_off(Worker::Bundles).await.unwrap();
     delays.sort_by(f64::total_cmp);
     println!(
         "\nwoken {:.2} ms after the change was acknowledged in the middle of {WAKEUPS}, {:.2} ms at most",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::testbed::Testbed;
 
 /// How many ask at a time.
 const READERS: usize = 2;
@@ -43,13 +43,13 @@ impl Waits {
 }
 
 /// The ids of products to ask for, spread over all.
-pub(crate) async fn pages(desk: &Desk) -> Vec<String> {
+pub(crate) async fn pages(testbed: &Testbed) -> Vec<String> {
     let (mut ids, mut after) = (Vec::new(), Value::Null);
     while ids.len() < PAGES {
         let list =
             "query($after: String) { products(first: 100, after: $after, sort: [{ key: NAME }])
             { nodes { id } pageInfo { endCursor } } }";
-        let page = desk.data(list, &json!({ "after": after })).await;
+        let page = testbed.data(list, &json!({ "after": after })).await;
         let nodes = page["products"]["nodes"].as_array().unwrap();
         let id = |node: &Value| node["id"].as_str().unwrap().to_owned();
         ids.extend(nodes.iter().map(id));
@@ -60,7 +60,7 @@ pub(crate) async fn pages(desk: &Desk) -> Vec<String> {
 
 /// What becomes of something, and how long readers wait meanwhile.
 pub(crate) async fn beside<T>(
-    desk: &Desk,
+    testbed: &Testbed,
     pages: &[String],
     during: impl Future<Output = T>,
 ) -> (T, Waits) {
@@ -74,7 +74,7 @@ pub(crate) async fn beside<T>(
                     break;
                 }
                 let start = Instant::now();
-                desk.data(PAGE, &json!({ "id": id })).await;
+                testbed.data(PAGE, &json!({ "id": id })).await;
                 waits.push(start.elapsed());
             }
             waits

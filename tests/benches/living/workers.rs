@@ -7,8 +7,8 @@ use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::{GlobalId, ProductId};
 
-use crate::desk::{Desk, millis};
 use crate::readers::pages;
+use crate::testbed::{Testbed, millis};
 
 /// How often a run with nothing to do is repeated.
 const IDLE: u32 = 20;
@@ -40,12 +40,12 @@ struct Cost {
 impl Kept {
     /// Runs it until nothing is left; the audit, which always goes on, once. What has changed a
     /// moment ago is counted once it is quiet, so panels run twice.
-    async fn work_off(&mut self, desk: &Desk) -> Cost {
-        let (start, cpu, own) = (Instant::now(), desk.cpu().await, own_cpu());
+    async fn work_off(&mut self, testbed: &Testbed) -> Cost {
+        let (start, cpu, own) = (Instant::now(), testbed.cpu().await, own_cpu());
         let (mut done, mut runs) = (0, 0);
-        let worked = desk.profile_of(async {
+        let worked = testbed.profile_of(async {
             loop {
-                let run = Box::pin(desk.catalog.work(self.worker, &mut self.maintenance))
+                let run = Box::pin(testbed.catalog.work(self.worker, &mut self.maintenance))
                     .await
                     .unwrap();
                 (done, runs) = (done + run.done, runs + 1);
@@ -57,7 +57,7 @@ impl Kept {
         let (keys, docs, commands) = worked.await;
         Cost {
             took: start.elapsed(),
-            cpu: desk.since(cpu).await,
+            cpu: testbed.since(cpu).await,
             own: own_cpu().saturating_sub(own),
             keys,
             docs,
@@ -66,8 +66,8 @@ impl Kept {
         }
     }
 
-    async fn print(&mut self, desk: &Desk, what: &str) {
-        let cost = self.work_off(desk).await;
+    async fn print(&mut self, testbed: &Testbed, what: &str) {
+        let cost = self.work_off(testbed).await;
         println!(
             "{:<16} {what:<22} {:>9.1} {:>9.1} {:>8.0} {:>9} {:>9} {:>6} {:>8}",
             self.worker.name(),
@@ -82,14 +82,14 @@ impl Kept {
     }
 
     /// The mean of runs that find nothing to do.
-    async fn print_idle(&mut self, desk: &Desk) {
-        let profiled = self.work_off(desk).await;
-        let (start, cpu) = (Instant::now(), desk.cpu().await);
+    async fn print_idle(&mut self, testbed: &Testbed) {
+        let profiled = self.work_off(testbed).await;
+        let (start, cpu) = (Instant::now(), testbed.cpu().await);
         for _ in 0..IDLE {
-            let run = Box::pin(desk.catalog.work(self.worker, &mut self.maintenance)).await;
+            let run = Box::pin(testbed.catalog.work(self.worker, &mut self.maintenance)).await;
             run.unwrap();
         }
-        let (took, cpu) = (start.elapsed() / IDLE, desk.since(cpu).await / IDLE);
+        let (took, cpu) = (start.elapsed() / IDLE, testbed.since(cpu).await / IDLE);
         let runs = Duration::from_hours(24).as_secs_f64() / self.worker.every().as_secs_f64();
         println!(
             "{:<16} {:<22} {:>9.2} {:>9.2} {:>8} {:>9} {:>9} {:>6} {:>8} {:>8.1}",
@@ -116,8 +116,8 @@ fn own_cpu() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-async fn products(desk: &Desk) -> Vec<ProductId> {
-    let ids = pages(desk).await;
+async fn products(testbed: &Testbed) -> Vec<ProductId> {
+    let ids = pages(testbed).await;
     let ids = ids.iter().filter_map(|id| match GlobalId::decode(id) {
         Ok(GlobalId::Product(id)) => Some(id),
         _ => None,
@@ -125,7 +125,7 @@ async fn products(desk: &Desk) -> Vec<ProductId> {
     ids.take(VIEWED).collect()
 }
 
-async fn view(desk: &Desk, products: &[ProductId]) {
+async fn view(testbed: &Testbed, products: &[ProductId]) {
     let view = |product: &ProductId| Event {
         product: *product,
         kind: ActivityKind::View,
@@ -134,40 +134,40 @@ async fn view(desk: &Desk, products: &[ProductId]) {
     let events: Vec<Event> = products.iter().map(view).collect();
     for _ in 0..VIEWS {
         for batch in events.chunks(BATCH) {
-            desk.catalog.record_activity(batch, None).await.unwrap();
+            testbed.catalog.record_activity(batch, None).await.unwrap();
         }
     }
-    desk.catalog.flush_activity().await.unwrap();
+    testbed.catalog.flush_activity().await.unwrap();
 }
 
-pub(crate) async fn measure(desk: &Desk) {
-    let viewed = products(desk).await;
+pub(crate) async fn measure(testbed: &Testbed) {
+    let viewed = products(testbed).await;
     println!(
         "\n{:<16} {:<22} {:>9} {:>9} {:>8} {:>9} {:>9} {:>6} {:>8} {:>8}",
         "worker", "", "ms", "CPU ms", "own CPU", "keys", "docs", "cmds", "done", "s a day"
     );
     let mut all: Vec<Kept> = Vec::new();
-    view(desk, &viewed).await;
+    view(testbed, &viewed).await;
     for worker in Worker::ALL {
         let mut kept = Kept {
             worker,
             maintenance: MaintenanceState::default(),
         };
-        kept.print(desk, "first").await;
+        kept.print(testbed, "first").await;
         all.push(kept);
     }
     for kept in &mut all {
-        kept.print_idle(desk).await;
+        kept.print_idle(testbed).await;
     }
     let mut after = async |what: &str, workers: &[Worker]| {
         for kept in all.iter_mut().filter(|kept| workers.contains(&kept.worker)) {
-            kept.print(desk, what).await;
+            kept.print(testbed, what).await;
         }
     };
     let one = GlobalId::Product(viewed[0]).encode();
-    desk.touch(&one).await;
+    testbed.touch(&one).await;
     after("a product changed", &[Worker::Panels, Worker::Bundles]).await;
-    view(desk, &viewed).await;
+    view(testbed, &viewed).await;
     let viewed = format!("{} products viewed", viewed.len());
     after(&viewed, &[Worker::Activity, Worker::Trending]).await;
 }

@@ -5,7 +5,7 @@ use std::ops::Sub;
 use mongodb::Database;
 use mongodb::bson::{Bson, Document, doc};
 
-use crate::desk::number;
+use crate::testbed::number;
 
 /// Commands that no request needs: of drivers that watch the server, and of this benchmark.
 const OTHERS: [&str; 8] = [

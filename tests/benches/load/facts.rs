@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use vitrine_model::id::{GlobalId, ProductId, ReviewId};
 use vitrine_model::review::TOP_REVIEWS;
 
-use crate::desk::number;
 use crate::floors::LIST;
 use crate::probe::words;
 use crate::random::{Purpose, Random};
+use crate::testbed::number;
 
 /// How many different products, and reviews, requests are about.
 const PRODUCTS: usize = 2_000;

@@ -7,10 +7,10 @@ use mongodb::Database;
 
 use crate::client::drive;
 use crate::counters::Counters;
-use crate::desk::millis;
 use crate::processes::{Running, cpu, cpu_of_all};
 use crate::report::Figures;
 use crate::rows::Row;
+use crate::testbed::millis;
 
 /// How long each row runs before its first round.
 const WARM: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ use vitrine_model::rating::Stars;
 use vitrine_model::review::{Author, Vote};
 
 use crate::Options;
-use crate::desk::{Case, Desk, Row, State, median, millis};
+use crate::testbed::{Case, Row, State, Testbed, median, millis};
 use crate::writers::content;
 
 /// The reviews of the other product.
@@ -49,14 +49,16 @@ struct Rated {
 }
 
 /// Measures everything for both products.
-pub(crate) async fn measure(desk: &Desk, options: &Options) {
-    let (large, small) = products(desk, options).await;
+pub(crate) async fn measure(testbed: &Testbed, options: &Options) {
+    let (large, small) = products(testbed, options).await;
     Row::print_head("a product with very many reviews, beside one with twenty");
-    Box::pin(compare(desk, "product page", [&large, &small], |of| Case {
-        name: String::new(),
-        document: PRODUCT,
-        variables: json!({ "id": of.global() }),
-        state: State::Warm,
+    Box::pin(compare(testbed, "product page", [&large, &small], |of| {
+        Case {
+            name: String::new(),
+            document: PRODUCT,
+            variables: json!({ "id": of.global() }),
+            state: State::Warm,
+        }
     }))
     .await;
     let filters = [
@@ -72,7 +74,7 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
     for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
         for (name, filter) in &filters {
             let title = format!("{sort} {name}");
-            Box::pin(pages(desk, [&large, &small], (sort, filter), &title)).await;
+            Box::pin(pages(testbed, [&large, &small], (sort, filter), &title)).await;
         }
     }
     println!("written, each until it is counted");
@@ -85,7 +87,7 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
     ] {
         let mut times = Vec::new();
         for of in [&small, &large] {
-            times.push(millis(written(desk, of, act).await));
+            times.push(millis(written(testbed, of, act).await));
         }
         println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
     }
@@ -103,20 +105,20 @@ fn page(of: &Rated, (sort, filter): (&str, &Value), after: &Value, first: usize)
 
 /// Compares as many rows of the one product as the other has, and the first page of the large one
 /// with a late one.
-async fn pages(desk: &Desk, [large, small]: [&Rated; 2], list: (&str, &Value), title: &str) {
+async fn pages(testbed: &Testbed, [large, small]: [&Rated; 2], list: (&str, &Value), title: &str) {
     let all = page(small, list, &Value::Null, PAGE);
-    let all = desk.data(all.document, &all.variables).await;
+    let all = testbed.data(all.document, &all.variables).await;
     let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
-    Box::pin(compare(desk, title, [large, small], |of| {
+    Box::pin(compare(testbed, title, [large, small], |of| {
         page(of, list, &Value::Null, rows.max(1))
     }))
     .await;
-    let (number, after) = cursor(desk, large, list.0, list.1).await;
+    let (number, after) = cursor(testbed, large, list.0, list.1).await;
     let mut times = Vec::new();
     for (number, after) in [(1, Value::Null), (number, after)] {
         let mut case = page(large, list, &after, PAGE);
         case.name = format!("{title}, {PAGE} rows, page {number}");
-        times.push(millis(desk.measure(&case).await.median));
+        times.push(millis(testbed.measure(&case).await.median));
     }
     println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
 }
@@ -133,17 +135,17 @@ enum Act {
 }
 
 /// Does it some times, and prints what it costs with the fold that follows.
-async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
+async fn written(testbed: &Testbed, of: &Rated, act: Act) -> Duration {
     let (mut times, mut cpu) = (Vec::new(), Duration::ZERO);
     for round in 0..=TIMES {
         // A product that is reviewed more often than five times a second is a hot one.
         if round % 4 == 0 {
             tokio::time::sleep(Duration::from_millis(1_200)).await;
         }
-        let target = Box::pin(prepare(desk, of, act)).await;
+        let target = Box::pin(prepare(testbed, of, act)).await;
         if round == TIMES {
-            let (keys, docs, commands) = desk
-                .profile_of(Box::pin(execute(desk, of, act, &target)))
+            let (keys, docs, commands) = testbed
+                .profile_of(Box::pin(execute(testbed, of, act, &target)))
                 .await;
             let row = Row {
                 name: format!("{act:?}, {} reviews", of.reviews),
@@ -156,20 +158,20 @@ async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
             };
             row.print();
         } else {
-            let (before, start) = (desk.cpu().await, Instant::now());
-            Box::pin(execute(desk, of, act, &target)).await;
+            let (before, start) = (testbed.cpu().await, Instant::now());
+            Box::pin(execute(testbed, of, act, &target)).await;
             times.push(start.elapsed());
-            cpu += desk.since(before).await;
+            cpu += testbed.since(before).await;
         }
     }
     median(times)
 }
 
 /// The review that something is done about, and by whom.
-async fn prepare(desk: &Desk, of: &Rated, act: Act) -> (String, Option<ReviewKey>) {
+async fn prepare(testbed: &Testbed, of: &Rated, act: Act) -> (String, Option<ReviewKey>) {
     let somebody = format!("somebody {}", mongodb::bson::Uuid::new());
     let query = "query($id: ID!) { product(id: $id) { topReviews(first: 1) { reviewId } } }";
-    let top = desk.data(query, &json!({ "id": of.global() })).await;
+    let top = testbed.data(query, &json!({ "id": of.global() })).await;
     let top = top["product"]["topReviews"][0]["reviewId"]
         .as_str()
         .unwrap();
@@ -181,55 +183,62 @@ async fn prepare(desk: &Desk, of: &Rated, act: Act) -> (String, Option<ReviewKey
         Act::Submit => (somebody, None),
         Act::Vote => (somebody, Some(top)),
         Act::RemoveVote => {
-            let vote = desk
+            let vote = testbed
                 .catalog
                 .vote_review(&somebody, top, Some(Vote::Helpful));
             assert!(matches!(vote.await.unwrap(), Outcome::Done(_)));
             (somebody, Some(top))
         }
         Act::Delete => {
-            let review = submit(desk, &somebody, of.id).await;
+            let review = submit(testbed, &somebody, of.id).await;
             (somebody, Some((of.id, review)))
         }
-        Act::DeleteTop => (author_of(desk, top.1).await, Some(top)),
+        Act::DeleteTop => (author_of(testbed, top.1).await, Some(top)),
     };
-    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
     prepared
 }
 
-async fn execute(desk: &Desk, of: &Rated, act: Act, (by, review): &(String, Option<ReviewKey>)) {
+async fn execute(
+    testbed: &Testbed,
+    of: &Rated,
+    act: Act,
+    (by, review): &(String, Option<ReviewKey>),
+) {
     let done = match (act, *review) {
         (Act::Vote, Some(review)) => {
-            let vote = desk.catalog.vote_review(by, review, Some(Vote::Helpful));
+            let vote = testbed.catalog.vote_review(by, review, Some(Vote::Helpful));
             matches!(vote.await.unwrap(), Outcome::Done(_))
         }
         (Act::RemoveVote, Some(review)) => {
-            let vote = desk.catalog.vote_review(by, review, None);
+            let vote = testbed.catalog.vote_review(by, review, None);
             matches!(vote.await.unwrap(), Outcome::Done(_))
         }
         (Act::Delete | Act::DeleteTop, Some(review)) => {
-            let deletion = desk.catalog.delete_review(by, review, None);
+            let deletion = testbed.catalog.delete_review(by, review, None);
             matches!(deletion.await.unwrap(), Outcome::Done(_))
         }
         _ => {
-            submit(desk, by, of.id).await;
+            submit(testbed, by, of.id).await;
             true
         }
     };
     assert!(done, "{act:?} was refused");
-    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
 }
 
-async fn submit(desk: &Desk, author: &str, product: ProductId) -> ReviewId {
-    let submitted = desk.catalog.submit_review(author, None, product, content());
+async fn submit(testbed: &Testbed, author: &str, product: ProductId) -> ReviewId {
+    let submitted = testbed
+        .catalog
+        .submit_review(author, None, product, content());
     match submitted.await.unwrap() {
         Outcome::Done(done) => done.review.id,
         refused @ Outcome::Refused { .. } => panic!("{refused:?}"),
     }
 }
 
-async fn author_of(desk: &Desk, review: ReviewId) -> String {
-    let reviews = desk.direct.collection::<Document>("reviews");
+async fn author_of(testbed: &Testbed, review: ReviewId) -> String {
+    let reviews = testbed.direct.collection::<Document>("reviews");
     let id = review.to_i64();
     let review = reviews.find_one(doc! { "_id": id }).await.unwrap();
     let review = review.expect("it is among the top reviews");
@@ -244,7 +253,7 @@ impl Rated {
 }
 
 async fn compare(
-    desk: &Desk,
+    testbed: &Testbed,
     title: &str,
     [large, small]: [&Rated; 2],
     case: impl Fn(&Rated) -> Case,
@@ -252,7 +261,7 @@ async fn compare(
     let mut times = Vec::new();
     for of in [small, large] {
         let name = format!("{title}, {} reviews", of.reviews);
-        let row = desk.measure(&Case { name, ..case(of) }).await;
+        let row = testbed.measure(&Case { name, ..case(of) }).await;
         times.push(millis(row.median));
     }
     println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
@@ -260,11 +269,11 @@ async fn compare(
 
 /// The cursor behind which the page far down begins, and which page that is: the last one there is,
 /// when there are fewer.
-async fn cursor(desk: &Desk, of: &Rated, sort: &str, filter: &Value) -> (usize, Value) {
+async fn cursor(testbed: &Testbed, of: &Rated, sort: &str, filter: &Value) -> (usize, Value) {
     let (mut after, mut rows) = (Value::Null, 0);
     loop {
         let variables = json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": 100 });
-        let data = desk.data(REVIEWS, &variables).await;
+        let data = testbed.data(REVIEWS, &variables).await;
         let page = &data["product"]["reviews"];
         let info = &page["pageInfo"];
         if info["hasNextPage"] == false || rows + 100 > PAGE * (FAR - 1) {
@@ -277,8 +286,8 @@ async fn cursor(desk: &Desk, of: &Rated, sort: &str, filter: &Value) -> (usize, 
 
 /// The product with very many reviews and the one with twenty; their reviews are imported unless
 /// an earlier run has.
-async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
-    let found = desk.direct.collection::<Document>("products");
+async fn products(testbed: &Testbed, options: &Options) -> (Rated, Rated) {
+    let found = testbed.direct.collection::<Document>("products");
     let find = |skip| {
         found
             .find_one(doc! { "status": "active" })
@@ -297,7 +306,7 @@ async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
             system: source.get_str("system").unwrap().to_owned(),
             external_id: source.get_str("external_id").unwrap().to_owned(),
         };
-        fill(desk, id, &source, reviews).await;
+        fill(testbed, id, &source, reviews).await;
         both.push(Rated { id, reviews });
     }
     let small = both.pop().expect("two products");
@@ -309,9 +318,9 @@ pub(crate) fn id_of(product: &Document) -> ProductId {
     ProductId::from_i64(product.get_i64("_id").expect("a product has an id"))
 }
 
-async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: usize) {
+async fn fill(testbed: &Testbed, product: ProductId, source: &ExternalRef, reviews: usize) {
     let start = std::time::Instant::now();
-    let mut session = desk.catalog.import(ImportMode::Write);
+    let mut session = testbed.catalog.import(ImportMode::Write);
     for first in (0..reviews).step_by(BATCH) {
         let drafts = first..(first + BATCH).min(reviews);
         let drafts = drafts.map(|n| draft(source, n)).collect();
@@ -326,9 +335,9 @@ async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: us
             quantity: 1,
             order: None,
         };
-        desk.catalog.record_purchase(bought).await.unwrap();
+        testbed.catalog.record_purchase(bought).await.unwrap();
     }
-    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
     println!(
         "{reviews} reviews of one product in {:.1} s",
         start.elapsed().as_secs_f64()

@@ -22,8 +22,8 @@ use vitrine_domain::workers::Worker;
 use vitrine_model::id::{ProductId, ReviewId};
 
 use crate::Options;
-use crate::desk::{Desk, millis};
 use crate::giant::id_of;
+use crate::testbed::{Testbed, millis};
 
 /// How many products are written to when all are.
 const SPREAD: usize = 20_000;
@@ -42,7 +42,7 @@ enum Way {
 
 /// What the writers share.
 struct Shop<'a> {
-    desk: &'a Desk,
+    testbed: &'a Testbed,
     plain: Database,
     products: Vec<ProductId>,
     template: Document,
@@ -54,11 +54,11 @@ struct Shop<'a> {
 }
 
 /// Measures all ways and prints their rows.
-pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
+pub(crate) async fn measure(testbed: &Testbed, uri: &str, options: &Options) {
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
-    let plain = client.database(desk.direct.name());
-    let products = products(&desk.direct).await;
-    let template = template(desk, products[0]).await;
+    let plain = client.database(testbed.direct.name());
+    let products = products(&testbed.direct).await;
+    let template = template(testbed, products[0]).await;
     copy_indexes(&plain).await;
     println!(
         "\n{} writers for {} s each, on one product and on {} products",
@@ -77,7 +77,7 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
         warm(&plain, products).await;
         for way in [Way::TwoWrites, Way::Transaction, Way::Ranking, Way::Service] {
             let shop = Arc::new(Shop {
-                desk,
+                testbed,
                 plain: plain.clone(),
                 products: products.to_vec(),
                 template: template.clone(),
@@ -94,8 +94,8 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
 async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     // Each run has authors of its own.
     let run = format!("{way:?} {place} {}", Uuid::new());
-    let (aborts, sent) = (aborts(shop).await, shop.desk.commands());
-    let (server, own, start) = (shop.desk.cpu().await, own_cpu(), Instant::now());
+    let (aborts, sent) = (aborts(shop).await, shop.testbed.commands());
+    let (server, own, start) = (shop.testbed.cpu().await, own_cpu(), Instant::now());
     let writers = (0..options.writers).map(|_| writer(shop, way, &run));
     let timer = async {
         tokio::time::sleep(Duration::from_secs(options.seconds)).await;
@@ -104,9 +104,12 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     let (all, (), waits) = tokio::join!(join_all(writers), timer, waits(shop, way));
     let elapsed = start.elapsed();
     // What waits to be counted belongs to it; it may meet the folds that are still under way.
-    let rest = async || shop.desk.catalog.fold_dirty().await;
+    let rest = async || shop.testbed.catalog.fold_dirty().await;
     while way == Way::Service && !matches!(rest().await, Ok(folded) if folded.reviews == 0) {}
-    let (server, own) = (shop.desk.since(server).await, own_cpu().saturating_sub(own));
+    let (server, own) = (
+        shop.testbed.since(server).await,
+        own_cpu().saturating_sub(own),
+    );
     let moved = moved(shop, way).await;
     let mut times: Vec<Duration> = all.into_iter().flatten().collect();
     times.sort_unstable();
@@ -117,7 +120,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
         Way::TwoWrites | Way::Transaction | Way::Ranking => shop.conflicts.load(Ordering::Relaxed),
     };
     let commands = match way {
-        Way::Service => shop.desk.commands() - sent,
+        Way::Service => shop.testbed.commands() - sent,
         Way::TwoWrites | Way::Transaction | Way::Ranking => shop.commands.load(Ordering::Relaxed),
     };
     let each = |time: Duration| millis(time) / count as f64;
@@ -154,10 +157,10 @@ async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
     if way != Way::Service {
         return None;
     }
-    let server = shop.desk.cpu().await;
-    let moved = shop.desk.catalog.work_off(Worker::Ranks).await;
+    let server = shop.testbed.cpu().await;
+    let moved = shop.testbed.catalog.work_off(Worker::Ranks).await;
     let products = usize::try_from(moved.unwrap()).unwrap();
-    let time = shop.desk.since(server).await;
+    let time = shop.testbed.since(server).await;
     (products > 0).then_some((products, time))
 }
 
@@ -179,7 +182,7 @@ async fn waits(shop: &Shop<'_>, way: Way) -> Vec<Duration> {
     if way != Way::Service || shop.products.len() > 1 {
         return waits;
     }
-    let reviews = shop.desk.direct.collection::<Document>("reviews");
+    let reviews = shop.testbed.direct.collection::<Document>("reviews");
     while !shop.over.load(Ordering::Relaxed) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let dirty = doc! { "product_id": shop.products[0].to_i64(), "dirty": true };
@@ -218,7 +221,7 @@ async fn writer(shop: &Shop<'_>, way: Way, run: &str) -> Vec<Duration> {
 impl Shop<'_> {
     async fn submit(&self, author: &str, product: ProductId) {
         let submitted = self
-            .desk
+            .testbed
             .catalog
             .submit_review(author, None, product, content());
         let outcome = submitted.await.unwrap();
@@ -341,13 +344,13 @@ async fn products(direct: &Database) -> Vec<ProductId> {
 }
 
 /// A review as the service stores it.
-async fn template(desk: &Desk, product: ProductId) -> Document {
+async fn template(testbed: &Testbed, product: ProductId) -> Document {
     let author = format!("template {}", Uuid::new());
-    let submitted = desk
+    let submitted = testbed
         .catalog
         .submit_review(&author, None, product, content());
     assert!(matches!(submitted.await.unwrap(), Outcome::Done(_)));
-    let reviews = desk.direct.collection::<Document>("reviews");
+    let reviews = testbed.direct.collection::<Document>("reviews");
     let stored = reviews.find_one(doc! { "author._id": &author });
     let mut stored = stored.await.unwrap().expect("it was stored");
     stored.remove("_id");
@@ -372,7 +375,7 @@ async fn aborts(shop: &Shop<'_>) -> i64 {
     let admin = shop.plain.client().database("admin");
     let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
     let transactions = status.get_document("transactions").unwrap();
-    crate::desk::number(transactions, "totalAborted")
+    crate::testbed::number(transactions, "totalAborted")
 }
 
 /// The CPU time of this process, in steps of ten milliseconds (`proc_pid_stat(5)`).

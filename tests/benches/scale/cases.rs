@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::{Case, State};
 use crate::probe::{Scope, words};
+use crate::testbed::{Case, State};
 
 const LIST: &str = "query($filter: ProductFilterInput, $sort: [ProductSortInput!]) {
   products(filter: $filter, sort: $sort, first: 24) {
@@ -88,9 +88,9 @@ pub(crate) fn lists(scopes: &[Scope]) -> Vec<Case> {
     cases
 }
 
-/// Facets of whole scopes, as nothing has changed since they were counted ahead.
+/// Facets of whole scopes, as nothing has changed since they were precomputed.
 pub(crate) fn counted_facets(scopes: &[Scope]) -> Vec<Case> {
-    let counted = |scope| facets("facets, counted ahead", scope, &[], State::Warm);
+    let counted = |scope| facets("facets, precomputed", scope, &[], State::Warm);
     scopes.iter().map(counted).collect()
 }
 

@@ -136,7 +136,7 @@ pub(crate) async fn count_ahead(catalog: &Catalog) {
         quiet = true;
     }
     println!(
-        "\n{counted} panels counted ahead in {:.1} s",
+        "\n{counted} panels precomputed in {:.1} s",
         start.elapsed().as_secs_f64()
     );
 }

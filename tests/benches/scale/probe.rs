@@ -7,7 +7,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_model::id::{GlobalId, ProductId};
 
-use crate::desk::Desk;
+use crate::testbed::Testbed;
 
 /// How many products are looked at, at most.
 const SAMPLE: usize = 1_000;
@@ -54,8 +54,8 @@ pub(crate) struct Scope {
 }
 
 /// The whole catalogue and leaf categories: the largest, one of middle size, a small one.
-pub(crate) async fn scopes(desk: &Desk) -> Vec<Scope> {
-    let tree = desk.data(TREE, &Value::Null).await;
+pub(crate) async fn scopes(testbed: &Testbed) -> Vec<Scope> {
+    let tree = testbed.data(TREE, &Value::Null).await;
     let mut leaves = Vec::new();
     leaves_of(&tree["categories"], &mut leaves);
     leaves.retain(|(_, slug)| slug != crate::HEAVY);
@@ -74,23 +74,23 @@ pub(crate) async fn scopes(desk: &Desk) -> Vec<Scope> {
             .min_by(|a, b| distance(a).total_cmp(&distance(b)))
             .cloned()
     };
-    let mut scopes = vec![Scope::of(desk, None).await];
+    let mut scopes = vec![Scope::of(testbed, None).await];
     for leaf in [leaves.last().cloned(), near(2_700.0), near(420.0)] {
         let (_, slug) = leaf.expect("the catalogue has categories");
-        scopes.push(Scope::of(desk, Some(slug)).await);
+        scopes.push(Scope::of(testbed, Some(slug)).await);
     }
     scopes
 }
 
 /// How many products a filter finds.
-pub(crate) async fn count(desk: &Desk, filter: &Value) -> usize {
-    let data = desk.data(COUNT, &json!({ "filter": filter })).await;
+pub(crate) async fn count(testbed: &Testbed, filter: &Value) -> usize {
+    let data = testbed.data(COUNT, &json!({ "filter": filter })).await;
     size(&data["products"]["totalCount"]["value"])
 }
 
 impl Scope {
     /// Looks at a scope.
-    pub(crate) async fn of(desk: &Desk, slug: Option<String>) -> Self {
+    pub(crate) async fn of(testbed: &Testbed, slug: Option<String>) -> Self {
         let mut scope = Self {
             slug,
             products: 0,
@@ -99,11 +99,11 @@ impl Scope {
             rare: Vec::new(),
             range: None,
         };
-        scope.products = count(desk, &scope.filter(&[])).await;
-        scope.sample = sample(desk, scope.slug.as_deref()).await;
+        scope.products = count(testbed, &scope.filter(&[])).await;
+        scope.sample = sample(testbed, scope.slug.as_deref()).await;
         let texts = scope.texts();
         scope.common = common(&texts);
-        scope.rare = scope.rare_pair(desk, &texts).await;
+        scope.rare = scope.rare_pair(testbed, &texts).await;
         scope.range = range(&scope.sample);
         scope
     }
@@ -142,7 +142,7 @@ impl Scope {
     /// Of pairs of texts that were met once, the one that fewest products have.
     async fn rare_pair(
         &self,
-        desk: &Desk,
+        testbed: &Testbed,
         counts: &BTreeMap<(String, String), usize>,
     ) -> Vec<Value> {
         let once = |product: &Value| {
@@ -154,7 +154,7 @@ impl Scope {
         for pair in self.sample.iter().filter_map(once).take(PAIRS) {
             let mut products = 0;
             for one in &pair {
-                products += count(desk, &self.filter(std::slice::from_ref(one))).await;
+                products += count(testbed, &self.filter(std::slice::from_ref(one))).await;
             }
             if best.as_ref().is_none_or(|(least, _)| products < *least) {
                 best = Some((products, pair));
@@ -177,10 +177,10 @@ fn leaves_of(categories: &Value, leaves: &mut Vec<(usize, String)>) {
 }
 
 /// Products on sale, evenly spread over all skus: the same in every catalogue of the same data.
-async fn sample(desk: &Desk, slug: Option<&str>) -> Vec<Value> {
+async fn sample(testbed: &Testbed, slug: Option<&str>) -> Vec<Value> {
     let mut filter = doc! { "status": "active" };
     if let Some(slug) = slug {
-        let data = desk.data(CATEGORY, &json!({ "slug": slug })).await;
+        let data = testbed.data(CATEGORY, &json!({ "slug": slug })).await;
         let Some(id) = data["category"]["id"].as_str() else {
             return Vec::new();
         };
@@ -189,7 +189,7 @@ async fn sample(desk: &Desk, slug: Option<&str>) -> Vec<Value> {
         };
         filter.insert("category", id.to_i64());
     }
-    let products = desk.direct.collection::<Document>("products");
+    let products = testbed.direct.collection::<Document>("products");
     let find = products.find(filter).sort(doc! { "sku": 1 });
     let find = find.projection(doc! { "_id": 1 }).allow_disk_use(true);
     let found: Vec<Document> = find.await.unwrap().try_collect().await.unwrap();
@@ -197,7 +197,7 @@ async fn sample(desk: &Desk, slug: Option<&str>) -> Vec<Value> {
     let ids: Vec<String> = found.iter().step_by(step).map(global_id).collect();
     let mut all = Vec::new();
     for ids in ids.chunks(100) {
-        let mut data = desk.data(NODES, &json!({ "ids": ids })).await;
+        let mut data = testbed.data(NODES, &json!({ "ids": ids })).await;
         if let Value::Array(nodes) = data["nodes"].take() {
             all.extend(nodes);
         }
@@ -245,7 +245,7 @@ fn range(sample: &[Value]) -> Option<Value> {
         let value = &spec["value"];
         let number = value["number"].as_f64().or_else(|| value["value"].as_f64());
         if let (Some(number), Some(key)) = (number, spec["key"].as_str())
-            && key != crate::desk::TOUCHED
+            && key != crate::testbed::TOUCHED
         {
             let unit = value["unit"].as_str();
             numbers.entry((key, unit)).or_default().push(number);

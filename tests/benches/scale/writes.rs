@@ -7,15 +7,15 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use serde_json::json;
 
-use crate::desk::{Desk, median, millis, number};
 use crate::probe::Scope;
+use crate::testbed::{Testbed, median, millis, number};
 
 /// How many products are changed, one after the other.
 const CHANGES: usize = 500;
 
 /// Sets a common spec of random products to another common value, and beside it a field without
 /// an index by the driver alone.
-pub(crate) async fn compare(desk: &Desk, all: &Scope) {
+pub(crate) async fn compare(testbed: &Testbed, all: &Scope) {
     println!(
         "\nwrites, one after the other{:>26} {:>9}",
         "p50 ms", "CPU ms"
@@ -31,7 +31,7 @@ pub(crate) async fn compare(desk: &Desk, all: &Scope) {
         .filter(|text| text.0 == key)
         .map(|text| text.1)
         .collect();
-    let (before, mut times) = (desk.cpu().await, Vec::new());
+    let (before, mut times) = (testbed.cpu().await, Vec::new());
     for (at, product) in all.sample.iter().take(CHANGES).enumerate() {
         let id = product["id"].as_str().expect("an id is a text");
         let now = product["specs"].as_array().into_iter().flatten();
@@ -44,16 +44,22 @@ pub(crate) async fn compare(desk: &Desk, all: &Scope) {
         // The first values are the common ones.
         let text = others[at % others.len().min(5)];
         let start = Instant::now();
-        desk.set_spec(id, json!({ "key": key, "text": text })).await;
+        testbed
+            .set_spec(id, json!({ "key": key, "text": text }))
+            .await;
         times.push(start.elapsed());
     }
     let count = times.len();
-    print(&format!("setSpecs, {key}"), times, desk.since(before).await);
-    plain_updates(desk, count).await;
+    print(
+        &format!("setSpecs, {key}"),
+        times,
+        testbed.since(before).await,
+    );
+    plain_updates(testbed, count).await;
 }
 
-async fn plain_updates(desk: &Desk, count: usize) {
-    let products = desk.direct.collection::<Document>("products");
+async fn plain_updates(testbed: &Testbed, count: usize) {
+    let products = testbed.direct.collection::<Document>("products");
     let size = i64::try_from(count).expect("a few hundred");
     let pipeline = [
         doc! { "$sample": { "size": size } },
@@ -74,7 +80,7 @@ async fn plain_updates(desk: &Desk, count: usize) {
         .w(Acknowledgment::Majority)
         .journal(true)
         .build();
-    let (before, mut times) = (desk.cpu().await, Vec::new());
+    let (before, mut times) = (testbed.cpu().await, Vec::new());
     for (at, id) in (0_i64..).zip(ids) {
         let change =
             doc! { "$set": { "updated_at": DateTime::from_millis(1_700_000_000_000 + at) } };
@@ -86,7 +92,7 @@ async fn plain_updates(desk: &Desk, count: usize) {
     print(
         "$set of a field without index",
         times,
-        desk.since(before).await,
+        testbed.since(before).await,
     );
 }
 
@@ -101,7 +107,7 @@ fn print(name: &str, times: Vec<std::time::Duration>, cpu: std::time::Duration) 
 }
 
 /// How large the collections and their indexes are.
-pub(crate) async fn print_sizes(desk: &Desk) {
+pub(crate) async fn print_sizes(testbed: &Testbed) {
     for collection in [
         "products",
         "reviews",
@@ -110,7 +116,7 @@ pub(crate) async fn print_sizes(desk: &Desk) {
         "key_coverage",
     ] {
         let stats = doc! { "collStats": collection };
-        let stats = desk.direct.run_command(stats).await.unwrap();
+        let stats = testbed.direct.run_command(stats).await.unwrap();
         let mega = |bytes: i64| bytes as f64 / 1e6;
         let (count, data) = (number(&stats, "count"), number(&stats, "size"));
         println!(

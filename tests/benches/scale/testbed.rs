@@ -26,7 +26,7 @@ const TOUCH: &str = "mutation($input: SetSpecsInput!) {
 }";
 
 /// One database, with everything in front of it that a request goes through but HTTP.
-pub(crate) struct Desk {
+pub(crate) struct Testbed {
     pub(crate) catalog: Catalog,
     /// The database without the service.
     pub(crate) direct: mongodb::Database,
@@ -70,7 +70,7 @@ pub(crate) struct Row {
     pub(crate) found: String,
 }
 
-impl Desk {
+impl Testbed {
     /// Opens a database whose collections are there.
     pub(crate) async fn open(uri: &str, database: &str, rounds: usize) -> Self {
         // No observer of commands: with one, the driver decodes each reply twice.
@@ -83,7 +83,7 @@ impl Desk {
         let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
         let catalog = Catalog::open(store, options).await.unwrap();
         let client = mongodb::Client::with_uri_str(uri).await.unwrap();
-        let mut desk = Self {
+        let mut testbed = Self {
             catalog,
             direct: client.database(database),
             engine: vitrine_api::graphql::engine().unwrap(),
@@ -92,8 +92,8 @@ impl Desk {
             asking: Duration::ZERO,
             rounds,
         };
-        desk.asking = desk.calibrate().await;
-        desk
+        testbed.asking = testbed.calibrate().await;
+        testbed
     }
 
     /// How many commands the service has sent.
