@@ -33,8 +33,8 @@ use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// How often a mutation is attempted in all. The pauses between attempts take two
-/// seconds: longer than a batch of [`crate::propagation`] holds its products on a slow machine.
+/// How often a mutation is attempted in all. The pauses take two seconds: on a busy machine, one was
+/// not enough beside the worker that renames suppliers.
 const MAX_ATTEMPTS: u32 = 13;
 /// After this many failed attempts an abandoned transaction is suspected.
 const SUSPICIOUS_ATTEMPTS: u32 = 3;

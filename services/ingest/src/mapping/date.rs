@@ -100,7 +100,7 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{pattern:?} has no year, month or day; where the feed lacks the day, add one with a template, \
+        "{pattern:?} lacks the year, the month or the day; a template adds what the feed lacks, \
          such as \"01/{{date}}\" with %d/%m/%Y"
     ))
 }

@@ -114,7 +114,7 @@ pub(super) fn read(
     Ok(rules)
 }
 
-/// A setting that has no effect unless a rule has another one.
+/// A setting that has no effect unless a rule, this one or another for the same path, has another setting.
 struct Dependent {
     setting: &'static str,
     is_set: fn(&RuleOptions) -> bool,
