@@ -36,21 +36,24 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 28] = [
+pub const MUTATIONS: [Mutation; 31] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
     of("removeSpecs", PRODUCT),
     of("archiveProduct", PRODUCT),
     of("restoreProduct", PRODUCT),
+    of("revertProduct", PRODUCT),
     of("createCategory", CATEGORY),
     of("updateCategory", CATEGORY),
+    of("revertCategory", CATEGORY),
     of("createSupplier", SUPPLIER),
     of("updateSupplier", SUPPLIER),
     of("stopImport", "import { id state stopRequestedBy }"),
     of("defineUnit", UNIT),
     of("defineSpecKey", SPEC_KEY),
     of("updateSpecKey", SPEC_KEY),
+    of("revertSpecKey", SPEC_KEY),
     of(
         "mergeSpecKeys",
         "specKey { key revision aliases } remaining",

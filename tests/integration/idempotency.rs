@@ -153,7 +153,7 @@ async fn shirt(app: &App) -> [String; 3] {
 }
 
 /// Mutations that change something when they are executed one after the other.
-fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 15] {
+fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 18] {
     [
         (
             "createProduct",
@@ -190,6 +190,9 @@ fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 15
             "mergeSpecKeys",
             json!({ "from": "colour", "into": "color" }),
         ),
+        ("revertProduct", json!({ "id": id, "revision": 1 })),
+        ("revertCategory", json!({ "id": category, "revision": 1 })),
+        ("revertSpecKey", json!({ "key": "weave", "revision": 1 })),
         (
             "defineReviewDimensions",
             json!({ "kind": "shirt", "names": ["fit"] }),

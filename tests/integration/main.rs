@@ -33,6 +33,7 @@ mod feeds;
 mod growth;
 mod health;
 mod hidden;
+mod history;
 mod idempotency;
 mod import_runs;
 mod imports;

@@ -608,6 +608,8 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         | "updateSupplier" => {
             json!({ "id": "x" })
         }
+        "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
+        "revertSpecKey" => json!({ "key": "x", "revision": 1 }),
         "setSpecs" | "removeSpecs" => json!({ "productId": "x", "specs": [] }),
         "createCategory" | "createSupplier" => json!({ "name": "x" }),
         "defineUnit" => json!({ "symbol": "x", "dimension": "x", "factor": 1 }),

@@ -44,6 +44,11 @@ const READS: &[(&str, &str, &str)] = &[
         "/fairnessReport",
     ),
     (
+        "Query.history",
+        r#"{ history(id: "PRODUCT") { nodes { revision } } }"#,
+        "/history",
+    ),
+    (
         "Query.import",
         r#"{ import(id: "IMPORT") { id } }"#,
         "/import",

@@ -26,6 +26,7 @@ mod details;
 mod keys;
 pub(crate) mod merges;
 mod products;
+mod reverts;
 mod specs;
 mod suppliers;
 mod units;

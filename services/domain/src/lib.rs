@@ -12,6 +12,7 @@
 //! | [`facets`] | filter panels, coverage of spec keys |
 //! | [`search`] | parsing and answering search texts |
 //! | [`admin`] | mutations of the catalogue |
+//! | [`history`] | who changed products, categories and spec keys, and how |
 //! | [`reviewing`] | submitting reviews, votes, moderation, rating statistics, erasure |
 //! | [`activity`], [`trending`] | views, carts and purchases; trending products |
 //! | [`feed`] | live subscriptions to reviews and ratings |
@@ -38,6 +39,7 @@ pub mod export;
 pub mod facets;
 pub mod feed;
 pub mod filter;
+pub mod history;
 pub mod import;
 pub mod import_runs;
 mod limits;

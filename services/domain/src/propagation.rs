@@ -279,7 +279,8 @@ impl Catalog {
             ..before
         };
         let encoding = self.encoding(&reference.units);
-        unit.replace_product(&after, revision, encoding).await
+        unit.replace_product(&after, (revision, None), encoding)
+            .await
     }
 }
 

@@ -27,6 +27,7 @@
 //! | [`cursor`] | signed, versioned keyset cursors |
 //! | [`contribution`] | what several sources say about a product, and the content that follows |
 //! | [`import`] | drafts that feeds are mapped to, and the outcome of each line |
+//! | [`history`] | who changed products, categories and spec keys, and how |
 //! | [`idempotency`] | keys that make it safe to send a request twice |
 //! | [`worker`] | reports of background workers |
 
@@ -40,6 +41,7 @@ pub mod erasure;
 pub mod facet;
 pub mod filter;
 pub mod fold;
+pub mod history;
 pub mod id;
 pub mod idempotency;
 pub mod import;

@@ -14,6 +14,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::contribution::Contribution;
+use vitrine_model::history::ChangedBy;
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Product;
 
@@ -173,7 +174,7 @@ impl Store {
     pub async fn apply_merged_product(
         &self,
         product: &Product,
-        expected: i64,
+        (expected, by): (i64, &ChangedBy),
         (contributions, awaited): (&[Contribution], Option<&Contributions>),
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
@@ -185,7 +186,8 @@ impl Store {
                 {
                     return Ok(false);
                 }
-                if !unit.replace_product(product, expected, encoding).await? {
+                let replaced = unit.replace_product(product, (expected, Some(by)), encoding);
+                if !replaced.await? {
                     return Ok(false);
                 }
                 unit.set_contributions(product.id, contributions).await?;

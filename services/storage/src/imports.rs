@@ -200,37 +200,20 @@ fn stored(number: u64) -> i64 {
 }
 
 fn runs() -> ListQuery {
-    list(
-        RUNS,
-        Document::new(),
-        ("started_at", ColumnKind::Instant),
-        true,
-        "started",
-    )
+    ListQuery {
+        descending: true,
+        ..ListQuery::by(
+            Column::new("started_at", ColumnKind::Instant),
+            (RUNS, "started"),
+            Document::new(),
+        )
+    }
 }
 
 fn rejects(id: ImportId) -> ListQuery {
     let filter = doc! { "import": stored_id(id.to_i64()) };
-    list(REJECTS, filter, ("n", ColumnKind::Integer), false, "import")
-}
-
-fn list(
-    collection: &'static str,
-    filter: Document,
-    (field, kind): (&'static str, ColumnKind),
-    descending: bool,
-    index: &'static str,
-) -> ListQuery {
-    ListQuery {
-        collection,
-        window: Vec::new(),
-        filter,
-        columns: vec![Column::new(field, kind)],
-        descending,
-        index,
-        merged: false,
-        projection: None,
-    }
+    let column = Column::new("n", ColumnKind::Integer);
+    ListQuery::by(column, (REJECTS, "import"), filter)
 }
 
 fn read_run(run: &RawDocument) -> Read<ImportRun> {

@@ -143,6 +143,27 @@ pub(crate) struct ListQuery {
     pub(crate) projection: Option<Document>,
 }
 
+impl ListQuery {
+    /// Returns the query for the matching documents of a collection, in ascending order of one column, by an index that
+    /// has it.
+    pub(crate) fn by(
+        column: Column,
+        (collection, index): (&'static str, &'static str),
+        filter: Document,
+    ) -> Self {
+        Self {
+            collection,
+            window: Vec::new(),
+            filter,
+            columns: vec![column],
+            descending: false,
+            index,
+            merged: false,
+            projection: None,
+        }
+    }
+}
+
 /// A single command of a list query.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {

@@ -20,6 +20,7 @@
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
+//! | [`history`] | the history of products, categories and spec keys |
 //! | [`imports`] | records of import runs |
 //! | [`moderation`] | the moderation queue and decision statistics |
 //! | [`ratings`] | rating numbers by time, recounts and repairs |
@@ -73,6 +74,7 @@ pub mod export;
 pub mod facet_rows;
 pub mod feed;
 pub mod fold;
+pub mod history;
 pub mod imports;
 pub mod keyset;
 pub mod leases;

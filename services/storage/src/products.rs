@@ -8,6 +8,7 @@ use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::filter::{AccessPath, Condition, ProductSort, Words};
+use vitrine_model::history::ChangedBy;
 use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus, Source};
 
@@ -348,12 +349,13 @@ impl Store {
     pub async fn apply_product_content(
         &self,
         product: &Product,
-        expected: i64,
+        (expected, by): (i64, &ChangedBy),
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
         retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            match unit.replace_product(product, expected, encoding).await {
+            let replaced = unit.replace_product(product, (expected, Some(by)), encoding);
+            match replaced.await {
                 Ok(true) => unit.commit().await.map(|()| true),
                 other => {
                     unit.abort().await;

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 39] = [
+const FILES: [&str; 40] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
@@ -26,6 +26,7 @@ const FILES: [&str; 39] = [
     include_str!("../../../schema/mongodb/facet_panels.json"),
     include_str!("../../../schema/mongodb/import_runs.json"),
     include_str!("../../../schema/mongodb/import_rejects.json"),
+    include_str!("../../../schema/mongodb/history.json"),
     include_str!("../../../schema/mongodb/imports.json"),
     include_str!("../../../schema/mongodb/key_coverage.json"),
     include_str!("../../../schema/mongodb/leases.json"),

@@ -15,6 +15,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::history::ChangedBy;
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_bytes, random_number};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::spec::{KeyUsage, SpecKey};
@@ -286,8 +287,9 @@ impl WriteUnit {
     }
 
     /// Replaces the content of a product that this transaction has read. Data computed from reviews
-    /// is kept. Returns false, and writes nothing, when the revision is no longer `expected` or the
-    /// stored copy of the supplier is newer.
+    /// is kept. Records the change in the product's history, unless only copies of other documents
+    /// are refreshed: then nobody has changed the product. Returns false, and writes nothing, when
+    /// the revision is no longer `expected` or the stored copy of the supplier is newer.
     ///
     /// # Errors
     /// [`StorageError::Conflict`] with the field (`sku`, `slug`) whose value is taken; the server
@@ -295,21 +297,25 @@ impl WriteUnit {
     pub async fn replace_product(
         &mut self,
         product: &Product,
-        expected: i64,
+        (expected, by): (i64, Option<&ChangedBy>),
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
         self.write.add([product.id]);
         let collection = self.store.raw(products::COLLECTION);
         let filter = replaceable(product, expected);
-        let before = collection
-            .find_one_and_update(filter, content_update(product, encoding))
-            .projection(replaced_fields())
-            .session(&mut self.session)
-            .await;
+        let mut replace = collection.find_one_and_update(filter, content_update(product, encoding));
+        if by.is_none() {
+            replace = replace.projection(replaced_fields());
+        }
+        let before = replace.session(&mut self.session).await;
         let Some(before) = before.map_err(storage_error)? else {
             self.ensure_not_newer(product.id).await?;
             return Ok(false);
         };
+        if let Some(by) = by {
+            let before = ProductView::new(before.clone())?.product()?;
+            self.record_product_change(&before, product, by).await?;
+        }
         let fields = Fields::of(products::COLLECTION, &before);
         let (old, new) = (read_names(&fields)?, names::of_product(product));
         let renamed = self

@@ -116,6 +116,9 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("FairnessReport.byModerator", 0, Usual(50)),
     ("FairnessReport.byRating", 0, Usual(5)),
     ("Grocery.nutrition", 0, Usual(10)),
+    ("HistoryConnection.edges", 0, Rows),
+    ("HistoryConnection.nodes", 0, Rows),
+    ("HistoryEntry.fields", OBJECT, Usual(5)),
     ("ImportRejectConnection.edges", 0, Rows),
     ("ImportRejectConnection.nodes", 0, Rows),
     ("ImportRun.rejects", LIST, Connection),
@@ -149,6 +152,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Query.dataVersions", LIST, Usual(5)),
     ("Query.exportAuthor", REPORT, Usual(1)),
     ("Query.fairnessReport", REPORT, Usual(1)),
+    ("Query.history", LIST, Connection),
     ("Query.import", LOOK_UP, Usual(1)),
     ("Query.imports", LIST, Connection),
     (
@@ -455,7 +459,7 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             };
             ROW * page_size(field) + search + sort
         }
-        (_, "reviews" | "moderationQueue" | "suppliers" | "imports" | "rejects") => {
+        (_, "reviews" | "moderationQueue" | "suppliers" | "imports" | "rejects" | "history") => {
             ROW * page_size(field)
         }
         // A list that is sorted by a spec key counts the facets of half as many products.

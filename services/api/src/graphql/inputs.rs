@@ -7,6 +7,7 @@ pub(crate) mod import_run;
 pub(crate) mod product;
 pub(crate) mod queue;
 pub(crate) mod reference;
+pub(crate) mod reverts;
 pub(crate) mod review;
 pub(crate) mod reviewing;
 pub(crate) mod spec;

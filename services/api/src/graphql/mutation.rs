@@ -29,6 +29,7 @@ use super::inputs::product::{
 use super::inputs::reference::{
     CreateCategoryInput, CreateSupplierInput, UpdateCategoryInput, UpdateSupplierInput,
 };
+use super::inputs::reverts::{RevertCategoryInput, RevertProductInput, RevertSpecKeyInput};
 use super::inputs::review::{
     DeleteReviewInput, EditReviewInput, ModerateReviewInput, RemoveVoteInput, ReplyToReviewInput,
     ReportReviewInput, SubmitReviewInput, VoteReviewInput,
@@ -45,8 +46,9 @@ use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
     DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
-    RemoveSpecsPayload, RestoreProductPayload, SetSpecsPayload, UpdateCategoryPayload,
-    UpdateProductPayload, UpdateSpecKeyPayload, UpdateSupplierPayload,
+    RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload, RevertProductPayload,
+    RevertSpecKeyPayload, SetSpecsPayload, UpdateCategoryPayload, UpdateProductPayload,
+    UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;
@@ -151,6 +153,24 @@ impl Mutation {
         product(done.await).map(Into::into).some_at(ctx)
     }
 
+    /// Restores the content of a product as it was at an earlier revision of its history: all fields
+    /// and specs, also status, SKU and slug. Reviews, ratings and counters stay. This makes a new
+    /// revision.
+    async fn revert_product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product and the revision to restore.")] input: RevertProductInput,
+    ) -> Option<R<RevertProductPayload>> {
+        let done = run_command(
+            ctx,
+            input.parse(),
+            |catalog, request, (id, revision)| async move {
+                catalog.revert_product(request, id, revision).await
+            },
+        );
+        product(done.await).map(Into::into).some_at(ctx)
+    }
+
     /// Creates a category.
     async fn create_category(
         &self,
@@ -174,6 +194,23 @@ impl Mutation {
             input.parse(),
             |catalog, request, (id, patch)| async move {
                 catalog.update_category(request, id, patch).await
+            },
+        );
+        category(ctx, done.await).await.map(Into::into).some_at(ctx)
+    }
+
+    /// Restores name, slug and parent of a category as they were at an earlier revision of its
+    /// history. This makes a new revision.
+    async fn revert_category(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The category and the revision to restore.")] input: RevertCategoryInput,
+    ) -> Option<R<RevertCategoryPayload>> {
+        let done = run_command(
+            ctx,
+            input.parse(),
+            |catalog, request, (id, revision)| async move {
+                catalog.revert_category(request, id, revision).await
             },
         );
         category(ctx, done.await).await.map(Into::into).some_at(ctx)
@@ -242,6 +279,23 @@ impl Mutation {
             input.parse(),
             |catalog, request, (key, patch)| async move {
                 catalog.update_spec_key(request, key, patch).await
+            },
+        );
+        shown(done.await, spec_key).map(Into::into).some_at(ctx)
+    }
+
+    /// Restores a spec key as it was at an earlier revision of its history. A merge is not undone:
+    /// names that were merged into the key stay its aliases. This makes a new revision.
+    async fn revert_spec_key(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The spec key and the revision to restore.")] input: RevertSpecKeyInput,
+    ) -> Option<R<RevertSpecKeyPayload>> {
+        let done = run_command(
+            ctx,
+            input.parse(),
+            |catalog, request, (key, revision)| async move {
+                catalog.revert_spec_key(request, key, revision).await
             },
         );
         shown(done.await, spec_key).map(Into::into).some_at(ctx)

@@ -10,6 +10,7 @@ use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
 use vitrine_domain::reviewing::QueueQuery;
 use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
+use vitrine_model::history::HistoryOf;
 use vitrine_model::id::GlobalId;
 use vitrine_model::moderation::{QueueList, QueueSort};
 
@@ -27,6 +28,7 @@ use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
 use super::types::erasure::AuthorExport;
+use super::types::history::HistoryConnection;
 use super::types::import_run::{ImportRun, ImportRunConnection};
 use super::types::moderation::{FairnessReport, ModerationCounts, QueueReason};
 use super::types::node::Node;
@@ -416,6 +418,37 @@ impl Query {
         imports(ctx, page).await.some_at(ctx)
     }
 
+    /// A page of the history of a product, a category or a spec key, newest first: who changed what,
+    /// and when. The last 100 revisions of the last 400 days are kept. Categories and keys that
+    /// imports created, and products that imports created, have no entry for that. Needs the role
+    /// admin.
+    async fn history(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The global id of the product, category or spec key.")] id: ID,
+        #[graphql(
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
+    ) -> Option<R<HistoryConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        history(ctx, &id, page).await.some_at(ctx)
+    }
+
     /// The import with this id; null if there is none, or no longer. Needs the role admin.
     async fn import(
         &self,
@@ -550,6 +583,26 @@ async fn imports(ctx: &Context<'_>, page: PageArguments) -> Result<ImportRunConn
     permissions::subject(ctx, "Query")?;
     let page = session.catalog.imports(&page).boxed().await?;
     Ok(ImportRunConnection::new(page, session.catalog.now()))
+}
+
+async fn history(
+    ctx: &Context<'_>,
+    id: &ID,
+    page: PageArguments,
+) -> Result<HistoryConnection, Failure> {
+    let session = ctx.session();
+    permissions::subject(ctx, "Query")?;
+    let of = match global_id("id", id)? {
+        GlobalId::Product(id) => HistoryOf::Product(id),
+        GlobalId::Category(id) => HistoryOf::Category(id),
+        GlobalId::SpecKey(key) => HistoryOf::SpecKey(key),
+        _ => {
+            let message = "id: not the id of a product, a category or a spec key";
+            return Err(Failure::bad_input(message));
+        }
+    };
+    let page = session.catalog.history(of, &page).boxed().await?;
+    Ok(HistoryConnection::new(page, session.catalog.reference()))
 }
 
 async fn import(ctx: &Context<'_>, id: &ID) -> Result<Option<ImportRun>, Failure> {

@@ -8,6 +8,7 @@ pub(crate) mod coverage;
 pub(crate) mod details;
 pub(crate) mod erasure;
 pub(crate) mod facet;
+pub(crate) mod history;
 pub(crate) mod import_run;
 mod interface;
 pub(crate) mod moderation;

@@ -2,12 +2,14 @@
 //! product is written.
 
 use vitrine_model::category::{Category, CategoryTree, MAX_CATEGORY_DEPTH};
+use vitrine_model::history::HistoryOf;
 use vitrine_model::id::CategoryId;
 use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
 use super::commands::{Attempt, Change, Command, Step};
+use super::reverts::{category_patch, not_kept, of_revision};
 use super::{CategoryPatch, MutationRequest, NewCategory};
 use crate::import::categories::free_slug;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
@@ -39,7 +41,7 @@ impl Catalog {
         let named = ("updateCategory", &*id.to_string(), &patch);
         let update = UpdateCategory {
             id,
-            patch: patch.clone(),
+            edit: CategoryEdit::Patch(patch.clone()),
         };
         self.execute(request, named, update).await
     }
@@ -50,9 +52,15 @@ struct CreateCategory {
     new: NewCategory,
 }
 
-struct UpdateCategory {
-    id: CategoryId,
-    patch: CategoryPatch,
+pub(super) struct UpdateCategory {
+    pub(super) id: CategoryId,
+    pub(super) edit: CategoryEdit,
+}
+
+pub(super) enum CategoryEdit {
+    Patch(CategoryPatch),
+    /// Restores this revision.
+    Revert(i64),
 }
 
 impl Command for CreateCategory {
@@ -61,7 +69,7 @@ impl Command for CreateCategory {
     async fn attempt(
         &self,
         unit: &mut WriteUnit,
-        _at: &Attempt,
+        at: &Attempt,
     ) -> Result<Step<Category>, StorageError> {
         let tree = CategoryTree::new(unit.categories().await?);
         let category = match create(self.id, &self.new, &tree) {
@@ -71,7 +79,12 @@ impl Command for CreateCategory {
         match unit.insert_category(&category).await {
             // Another writer has inserted a category with this slug.
             Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
-            inserted => inserted.map(|()| Step::done(category, Change::Reference)),
+            inserted => {
+                inserted?;
+                let of = HistoryOf::Category(category.id);
+                unit.record_created(&of, &at.by, at.now).await?;
+                Ok(Step::done(category, Change::Reference))
+            }
         }
     }
 }
@@ -93,7 +106,20 @@ impl Command for UpdateCategory {
         if let Some(refusal) = at.stale("category", before.revision) {
             return Ok(Step::refuse(refusal, Some(before.clone())));
         }
-        let mut after = match update(before, &self.patch, &tree) {
+        let updated = match &self.edit {
+            CategoryEdit::Patch(patch) => update(before, patch, &tree),
+            CategoryEdit::Revert(revision) => {
+                let earlier = unit.earlier_category(before, *revision, at.now).await?;
+                earlier.map_or_else(
+                    || Err(vec![not_kept("category", *revision, before.revision)]),
+                    |earlier| {
+                        let updated = update(before, &category_patch(earlier, &tree), &tree);
+                        updated.map_err(of_revision)
+                    },
+                )
+            }
+        };
+        let mut after = match updated {
             Ok(after) => after,
             Err(refusals) => return Ok(Step::refused(refusals, Some(before.clone()))),
         };
@@ -102,7 +128,15 @@ impl Command for UpdateCategory {
         }
         after.revision += 1;
         match unit.replace_category(&after, before.revision).await {
-            Ok(true) => Ok(Step::done(after, Change::Reference)),
+            Ok(true) => {
+                let by = match self.edit {
+                    CategoryEdit::Patch(_) => at.by.clone(),
+                    CategoryEdit::Revert(revision) => at.by.reverting_to(revision),
+                };
+                unit.record_category_change(before, &after, (&by, at.now))
+                    .await?;
+                Ok(Step::done(after, Change::Reference))
+            }
             Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             Err(error) => Err(error),
         }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::history::ChangedBy;
 use vitrine_model::idempotency::IdempotencyKey;
 use vitrine_model::import::digest;
 use vitrine_storage::write::{RecordedMutation, WriteUnit};
@@ -61,6 +62,8 @@ pub(crate) struct Attempt {
     /// Reference data read at the start of the try or later.
     pub(crate) reference: Arc<Reference>,
     pub(crate) now: Timestamp,
+    /// The caller, for the history.
+    pub(crate) by: ChangedBy,
     /// The revision that the caller expects.
     pub(crate) expected: Option<i64>,
     /// 0 for the first try.
@@ -172,6 +175,7 @@ impl Catalog {
         command: T,
     ) -> Result<Outcome<T::Answer>, DomainError> {
         let expected = request.expected_revision;
+        let by = ChangedBy::mutation(&request.subject);
         let input = digest(&(operation, id, input, expected));
         let key = match scoped_key(request) {
             Ok(key) => key,
@@ -199,6 +203,7 @@ impl Catalog {
                 catalog: self.clone(),
                 reference: self.reference(),
                 now: self.now(),
+                by: by.clone(),
                 expected,
                 nth,
             };

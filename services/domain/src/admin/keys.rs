@@ -1,6 +1,9 @@
 //! Defining and changing keys of the spec dictionary.
 
+use std::borrow::Cow;
+
 use vitrine_model::derived::text_token;
+use vitrine_model::history::HistoryOf;
 use vitrine_model::spec::{
     Dictionary, KeyUsage, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key,
 };
@@ -10,6 +13,7 @@ use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, Store};
 
 use super::commands::{Attempt, Change, Command, Step};
+use super::reverts::{key_patch, not_kept, of_revision};
 use super::{MutationRequest, NewSpecKey, SpecKeyPatch};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
@@ -43,7 +47,7 @@ impl Catalog {
     ) -> Result<Outcome<SpecKey>, DomainError> {
         let update = UpdateKey {
             key: key.clone(),
-            patch: patch.clone(),
+            edit: KeyEdit::Patch(patch.clone()),
         };
         self.execute(request, ("updateSpecKey", &key, &patch), update)
             .await
@@ -52,9 +56,15 @@ impl Catalog {
 
 struct DefineKey(NewSpecKey);
 
-struct UpdateKey {
-    key: String,
-    patch: SpecKeyPatch,
+pub(super) struct UpdateKey {
+    pub(super) key: String,
+    pub(super) edit: KeyEdit,
+}
+
+pub(super) enum KeyEdit {
+    Patch(SpecKeyPatch),
+    /// Restores this revision.
+    Revert(i64),
 }
 
 impl Command for DefineKey {
@@ -63,7 +73,7 @@ impl Command for DefineKey {
     async fn attempt(
         &self,
         unit: &mut WriteUnit,
-        _at: &Attempt,
+        at: &Attempt,
     ) -> Result<Step<SpecKey>, StorageError> {
         let dictionary = Dictionary::new(unit.spec_keys().await?);
         let units = UnitTable::with_defined(unit.units().await?);
@@ -74,7 +84,12 @@ impl Command for DefineKey {
         match unit.insert_spec_key(&key).await {
             // Another writer has inserted a key with one of these names.
             Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
-            inserted => inserted.map(|()| Step::done(key, Change::Reference)),
+            inserted => {
+                inserted?;
+                let of = HistoryOf::SpecKey(key.key.clone());
+                unit.record_created(&of, &at.by, at.now).await?;
+                Ok(Step::done(key, Change::Reference))
+            }
         }
     }
 }
@@ -95,8 +110,20 @@ impl Command for UpdateKey {
         if let Some(refusal) = at.stale("key", before.revision) {
             return Ok(Step::refuse(refusal, Some(before.clone())));
         }
+        let (patch, by) = match &self.edit {
+            KeyEdit::Patch(patch) => (Cow::Borrowed(patch), at.by.clone()),
+            KeyEdit::Revert(revision) => {
+                let earlier = unit.earlier_spec_key(before, *revision, at.now).await?;
+                let Some(earlier) = earlier else {
+                    let refusal = not_kept("key", *revision, before.revision);
+                    return Ok(Step::refuse(refusal, Some(before.clone())));
+                };
+                let by = at.by.reverting_to(*revision);
+                (Cow::Owned(key_patch(earlier, before)), by)
+            }
+        };
         let mut errors = ValidationErrors::default();
-        let mut after = update(before, &self.patch, &dictionary, &units, &mut errors);
+        let mut after = update(before, &patch, &dictionary, &units, &mut errors);
         if errors.is_empty() && after.allowed_values != before.allowed_values {
             let allowed = after.allowed_values.as_deref().unwrap_or_default();
             let others = other_values(before, allowed, at.store()).await?;
@@ -109,14 +136,22 @@ impl Command for UpdateKey {
             }
         }
         if !errors.is_empty() {
-            return Ok(Step::refused(errors.0, Some(before.clone())));
+            let refusals = match self.edit {
+                KeyEdit::Patch(_) => errors.0,
+                KeyEdit::Revert(_) => of_revision(errors.0),
+            };
+            return Ok(Step::refused(refusals, Some(before.clone())));
         }
         if after == *before {
             return Ok(Step::done(after, Change::Nothing));
         }
         after.revision += 1;
         match unit.replace_spec_key(before, &after).await {
-            Ok(true) => Ok(Step::done(after, Change::Reference)),
+            Ok(true) => {
+                unit.record_spec_key_change(before, &after, (&by, at.now))
+                    .await?;
+                Ok(Step::done(after, Change::Reference))
+            }
             Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             Err(error) => Err(error),
         }

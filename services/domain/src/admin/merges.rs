@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use vitrine_model::clock::Timestamp;
+use vitrine_model::history::{ChangeOrigin, ChangedBy};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Product;
 use vitrine_model::spec::{Dictionary, SpecKey};
@@ -215,6 +216,7 @@ impl Catalog {
         products: &[ProductId],
     ) -> Result<u64, StorageError> {
         let (reference, now) = (self.reference(), self.now());
+        let by = ChangedBy::key_merge();
         let mut rewritten = 0;
         for id in products {
             let Some(view) = unit.product(*id).await? else {
@@ -229,7 +231,7 @@ impl Catalog {
             self.words().learn(self.store(), [&after]).await?;
             let encoding = self.encoding(&reference.units);
             if unit
-                .replace_product(&after, before.revision, encoding)
+                .replace_product(&after, (before.revision, Some(&by)), encoding)
                 .await?
             {
                 rewritten += 1;
@@ -324,8 +326,16 @@ impl Command for MergeKeys {
             return Ok(Step::Retry);
         }
         let after = Dictionary::new(unit.spec_keys().await?);
-        let after = after.get(&into.key).map(merge);
-        Ok(after.map_or(Step::Retry, |merge| Step::done(merge, Change::Reference)))
+        let Some(after) = after.get(&into.key) else {
+            return Ok(Step::Retry);
+        };
+        let by = ChangedBy {
+            origin: ChangeOrigin::KeyMerge,
+            ..at.by.clone()
+        };
+        unit.record_spec_key_change(into, after, (&by, at.now))
+            .await?;
+        Ok(Step::done(merge(after), Change::Reference))
     }
 }
 

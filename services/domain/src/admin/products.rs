@@ -2,6 +2,7 @@
 
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::fold::Computed;
+use vitrine_model::history::HistoryOf;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
 use vitrine_model::product::{
@@ -16,6 +17,7 @@ use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 
 use super::commands::{Attempt, Change, Command, Step};
+use super::reverts::{not_kept, of_revision};
 use super::{
     DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
     specs,
@@ -101,16 +103,18 @@ struct CreateProduct {
     new: NewProduct,
 }
 
-struct ChangeProduct {
-    id: ProductId,
-    edit: Edit,
+pub(super) struct ChangeProduct {
+    pub(super) id: ProductId,
+    pub(super) edit: Edit,
 }
 
-enum Edit {
+pub(super) enum Edit {
     Patch(Box<ProductPatch>),
     SetSpecs(Vec<Spec>),
     RemoveSpecs(Vec<SpecRef>),
     Archived(bool),
+    /// Restores this revision.
+    Revert(i64),
 }
 
 impl Command for CreateProduct {
@@ -160,6 +164,8 @@ impl Command for CreateProduct {
             Err(StorageError::Conflict { key }) => self.taken(&key, product, at).await,
             inserted => {
                 inserted?;
+                let of = HistoryOf::Product(draft.product.id);
+                unit.record_created(&of, &at.by, at.now).await?;
                 stored(unit, &draft).await
             }
         }
@@ -209,7 +215,7 @@ impl CreateProduct {
         if key == "sku" && at.store().is_waiting_sku(&product.sku).await? {
             return Ok(Step::Retry);
         }
-        taken(key, product, None)
+        Ok(Step::refuse(taken(key, product)?, None))
     }
 }
 
@@ -257,22 +263,30 @@ impl Command for ChangeProduct {
         draft.product.revision += 1;
         draft.product.updated_at = at.now;
         if let Some(refusals) = draft.refusals() {
-            return Ok(Step::refused(refusals, Some(view)));
+            return Ok(Step::refused(self.told(refusals), Some(view)));
         }
         if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
+        let by = match self.edit {
+            Edit::Revert(revision) => at.by.reverting_to(revision),
+            _ => at.by.clone(),
+        };
         let replaced = unit
-            .replace_product(&draft.product, before.revision, encoding)
+            .replace_product(&draft.product, (before.revision, Some(&by)), encoding)
             .await;
         match replaced {
             Err(StorageError::Conflict { key })
                 if key == "sku" && at.store().is_waiting_sku(&draft.product.sku).await? =>
             {
-                Ok(Step::refuse(awaited(&draft.product.sku), Some(view)))
+                let refusals = self.told(vec![awaited(&draft.product.sku)]);
+                Ok(Step::refused(refusals, Some(view)))
             }
-            Err(StorageError::Conflict { key }) => taken(&key, &draft.product, Some(view)),
+            Err(StorageError::Conflict { key }) => {
+                let refusal = taken(&key, &draft.product)?;
+                Ok(Step::refused(self.told(vec![refusal]), Some(view)))
+            }
             Ok(false) => Ok(Step::Retry),
             replaced => {
                 replaced?;
@@ -299,14 +313,23 @@ impl ChangeProduct {
                 draft.product.status = ProductStatus::Active;
             }
             Edit::Archived(false) => {}
+            Edit::Revert(revision) => draft.revert(*revision, unit).await?,
         }
         Ok(())
+    }
+
+    /// The refusals as the caller sees them, who gave no fields to restore an earlier revision.
+    fn told(&self, refusals: Vec<UserError>) -> Vec<UserError> {
+        match self.edit {
+            Edit::Revert(_) => of_revision(refusals),
+            _ => refusals,
+        }
     }
 
     fn missing(&self) -> UserError {
         let field = match self.edit {
             Edit::SetSpecs(_) | Edit::RemoveSpecs(_) => "productId",
-            Edit::Patch(_) | Edit::Archived(_) => "id",
+            Edit::Patch(_) | Edit::Archived(_) | Edit::Revert(_) => "id",
         };
         UserError::new(
             UserErrorCode::NotFound,
@@ -379,6 +402,41 @@ impl<'a> Draft<'a> {
             Some(given) => self.set_details(given).await,
             None => Ok(()),
         }
+    }
+
+    /// Restores the content of an earlier revision.
+    async fn revert(&mut self, revision: i64, unit: &mut WriteUnit) -> Result<(), StorageError> {
+        if revision == self.product.revision {
+            return Ok(());
+        }
+        let earlier = unit
+            .earlier_product(&self.product, revision, self.at.now)
+            .await?;
+        let Some(earlier) = earlier else {
+            let current = self.product.revision;
+            self.errors.0.push(not_kept("product", revision, current));
+            return Ok(());
+        };
+        let content = earlier.content;
+        let product = &mut self.product;
+        (product.sku, product.slug) = (earlier.sku, earlier.slug);
+        product.name = content.name.unwrap_or_default();
+        product.kind = content.kind.unwrap_or_default();
+        product.description = content.description;
+        product.brand = content.brand;
+        product.status = content.status.unwrap_or(product.status);
+        product.category = content.category.unwrap_or(product.category);
+        product.media = content.media;
+        product.price = content.price;
+        product.details = match content.details {
+            Details::Generic => Details::empty(Kind::of(&product.kind)),
+            details => details,
+        };
+        if let Some(items) = earlier.items {
+            self.set_items(&items).await?;
+        }
+        self.product.specs = self.read_specs(&content.specs);
+        self.set_supplier(content.supplier, unit).await
     }
 
     fn set_category(&mut self, slug: &str) {
@@ -456,14 +514,19 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         if let DetailsInput::Bundle(items) = given {
-            let mut errors = ValidationErrors::default();
-            let read = bundles::read(items, self.at.store(), &mut errors).await?;
-            self.errors.0.append(&mut errors.0);
-            self.product.price = read.price();
-            self.product.details = Details::Bundle(read);
-        } else {
-            self.product.details = details::read(given, &mut self.errors);
+            return self.set_items(items).await;
         }
+        self.product.details = details::read(given, &mut self.errors);
+        Ok(())
+    }
+
+    /// Sets the items of a bundle, and the price that follows from them.
+    async fn set_items(&mut self, items: &[(ProductId, i32)]) -> Result<(), StorageError> {
+        let mut errors = ValidationErrors::default();
+        let read = bundles::read(items, self.at.store(), &mut errors).await?;
+        self.errors.0.append(&mut errors.0);
+        self.product.price = read.price();
+        self.product.details = Details::Bundle(read);
         Ok(())
     }
 
@@ -517,6 +580,8 @@ impl<'a> Draft<'a> {
                 Err(StorageError::Conflict { .. }) => return Ok(false),
                 inserted => inserted?,
             }
+            let of = HistoryOf::SpecKey(key.key);
+            unit.record_created(&of, &self.at.by, self.at.now).await?;
         }
         unit.use_spec_keys(&self.less_used_keys()).await
     }
@@ -598,11 +663,7 @@ async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageErr
 }
 
 /// Turns a duplicate key of a unique index into a refusal.
-fn taken(
-    key: &str,
-    product: &Product,
-    current: Option<ProductView>,
-) -> Result<Step<ProductView>, StorageError> {
+fn taken(key: &str, product: &Product) -> Result<UserError, StorageError> {
     let (field, value) = match key {
         "sku" => ("sku", &product.sku),
         "slug" => ("slug", &product.slug),
@@ -613,8 +674,7 @@ fn taken(
         }
     };
     let message = format!("another product has the {field} {value}");
-    let refusal = UserError::new(UserErrorCode::Taken, &[&field], message);
-    Ok(Step::refuse(refusal, current))
+    Ok(UserError::new(UserErrorCode::Taken, &[&field], message))
 }
 
 /// The refusal of a SKU that an existing product cannot get.
@@ -738,15 +798,13 @@ mod tests {
 
     #[test]
     fn a_unique_index_names_what_is_taken() {
-        let refused = |key: &str| match taken(key, &product(), None) {
-            Ok(Step::Refused { refusals, .. }) => {
-                Some((refusals[0].code, refusals[0].path.clone()))
-            }
-            _ => None,
+        let refused = |key: &str| {
+            let refusal = taken(key, &product()).ok();
+            refusal.map(|refusal| (refusal.code, refusal.path))
         };
         let at = |field: &str| Some((UserErrorCode::Taken, vec![field.to_owned()]));
         assert_eq!(refused("sku"), at("sku"));
         assert_eq!(refused("slug"), at("slug"));
-        assert!(taken("_id", &product(), None).is_err());
+        assert!(taken("_id", &product()).is_err());
     }
 }

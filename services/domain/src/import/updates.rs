@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use vitrine_model::contribution::Contribution;
+use vitrine_model::history::ChangedBy;
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
 use vitrine_model::product::{Product, ProductStatus};
@@ -79,7 +80,10 @@ impl ImportSession {
                 return Ok(self.simulate_update(id, &prepared));
             }
             let sku = change.product.sku.clone();
-            match self.apply(change, expected).await? {
+            match self
+                .apply(change, expected, &prepared.draft.source.system)
+                .await?
+            {
                 UpdateOutcome::Done => return Ok(LineOutcome::Updated),
                 UpdateOutcome::Taken => {
                     awaited = self.awaited(&sku, &prepared).await?;
@@ -226,8 +230,13 @@ impl ImportSession {
         self.use_keys(keys).await
     }
 
-    /// Stores an update.
-    async fn apply(&self, change: Change, expected: i64) -> Result<UpdateOutcome, DomainError> {
+    /// Stores an update by an import from a source system.
+    async fn apply(
+        &self,
+        change: Change,
+        expected: i64,
+        system: &str,
+    ) -> Result<UpdateOutcome, DomainError> {
         let Change {
             product,
             contributions,
@@ -237,21 +246,19 @@ impl ImportSession {
             .insert_words(std::slice::from_ref(&product))
             .await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
+        let by = ChangedBy::import(system);
         self.store(move |store| async move {
+            let from = (expected, &by);
             let encoding = Encoding {
                 units: &reference.units,
                 currency,
             };
             let applied = match contributions {
-                None => {
-                    store
-                        .apply_product_content(&product, expected, encoding)
-                        .await
-                }
+                None => store.apply_product_content(&product, from, encoding).await,
                 Some(all) => {
                     let all = (&all[..], awaited.as_ref());
                     store
-                        .apply_merged_product(&product, expected, all, encoding)
+                        .apply_merged_product(&product, from, all, encoding)
                         .await
                 }
             };

@@ -49,7 +49,8 @@ fn read_contribution(fields: Fields<'_>) -> Read<Contribution> {
     })
 }
 
-fn content(content: &Content) -> Document {
+/// Encodes what is said about a product.
+pub(crate) fn content(content: &Content) -> Document {
     let mut doc = Document::new();
     put(&mut doc, "name", content.name.as_deref());
     put(&mut doc, "description", content.description.as_deref());
@@ -69,7 +70,8 @@ fn content(content: &Content) -> Document {
     doc
 }
 
-fn read_content(fields: &Fields<'_>) -> Read<Content> {
+/// Decodes what is said about a product.
+pub(crate) fn read_content(fields: &Fields<'_>) -> Read<Content> {
     let kind = fields.opt_string("kind")?;
     let details = match kind.as_deref().map(Kind::of) {
         Some(kind) if fields.opt_doc("details")?.is_some() => product::read_details(kind, fields)?,

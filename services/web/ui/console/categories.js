@@ -7,6 +7,7 @@ import { announcement, navigate, place } from "../shared/navigation.js";
 import { changeOnce, useAsked } from "./data.js";
 import { NewThing, ThingForm } from "./edit.js";
 import { Wrong } from "./form.js";
+import { History } from "./history.js";
 import { categories } from "./lists.js";
 import { Failure, Loading, Opened } from "./parts.js";
 import { useTypes } from "./schema.js";
@@ -66,6 +67,7 @@ function Category({ slug, types }) {
     h(Failure, { error, reload }),
     h(ThingForm, { types, type: "UpdateCategoryInput", without: [], what: "category", id: { id: category.id }, thing: category, read: (one) => ({ ...one, parent: one.parent?.slug ?? null }), operation: "UpdateCategory", field: "category", onSaved: saved }),
     h(Dimensions, { slug, example }),
+    h(History, { key: category.revision, id: category.id, revision: category.revision, operation: "RevertCategory", input: { id: category.id }, reload: (next) => (next ? saved(next) : reload()), field: "category" }),
   );
 }
 

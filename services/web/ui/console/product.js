@@ -9,6 +9,7 @@ import { Activity } from "./activity.js";
 import { changeOnce, fetchAll, useAsked, useKept } from "./data.js";
 import { Conflict, Refusals, SaveBar, useEdit } from "./edit.js";
 import { Fields, nameOf } from "./form.js";
+import { History } from "./history.js";
 import { Failure, Loading, Time } from "./parts.js";
 import { Specs, isSpec, rowAt, rowOf, specLabel, specOf, specValues, valuesOfRows } from "./product-specs.js";
 import { fieldsOf, labelOf, shapeOf, useTypes } from "./schema.js";
@@ -132,6 +133,7 @@ export function Product({ id }) {
     h(Failure, { error, reload }),
     h("div", { class: "editor" }, h(Editor, { key: product.id, types, product, reload }), h("aside", { class: "beside", "aria-label": "About this product" }, h(Visibility, { key: product.revision, product, reload }), h(Facts, { product }))),
     h(Activity, { id }),
+    h(History, { key: product.revision, id: product.id, revision: product.revision, operation: "RevertProduct", input: { id: product.id }, reload, field: "product" }),
   );
 }
 

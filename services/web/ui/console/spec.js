@@ -7,6 +7,7 @@ import { announcement, navigate, place } from "../shared/navigation.js";
 import { changeOnce, changed, useAsked, useRepeated } from "./data.js";
 import { ThingForm } from "./edit.js";
 import { Wrong } from "./form.js";
+import { History } from "./history.js";
 import { dictionary } from "./lists.js";
 import { Failure, Loading, Table, Time } from "./parts.js";
 import { Suggested } from "./pickers.js";
@@ -40,6 +41,7 @@ export function SpecKey({ name }) {
       h(ThingForm, { key: key.key, types, type: "UpdateSpecKeyInput", without: [], what: "key", id: { key: key.key }, thing: key, read: (one) => one, operation: "UpdateSpecKey", field: "specKey", onSaved: saved }),
       h("div", { class: "beside" }, h(Covered, { coverage: key.coverage, name: key.key }), h(Merge, { key: key.key, from: key, onMerged: saved })),
     ),
+    h(History, { key: key.revision, id: key.id, revision: key.revision, operation: "RevertSpecKey", input: { key: key.key }, field: "specKey", reload: saved }),
   );
 }
 

@@ -71,6 +71,42 @@ fn a_key_is_defined_and_changed_and_a_conflict_is_shown() {
 }
 
 #[test]
+fn categories_and_keys_are_restored_from_their_history() {
+    in_console("admin", &[], async |browser, address| {
+        let category = api(
+            address,
+            "admin",
+            "{ category(slug: \"film\") { id } }",
+            json!({}),
+        )
+        .await;
+        let change = "mutation ($input: UpdateCategoryInput!) { updateCategory(input: $input) { userErrors { message } } }";
+        let renamed = json!({ "input": { "id": category["category"]["id"], "name": "Movies", "slug": "movies" } });
+        api(address, "admin", change, renamed).await;
+        browser.open("/console/categories?c=movies").await;
+        browser
+            .click_text("[aria-labelledby=history] .button", "Restore revision 1")
+            .await;
+        browser
+            .wait("location.search === '?c=film' && document.querySelector('.tree-page h2')?.textContent === 'Film'")
+            .await;
+        let change = "mutation ($input: UpdateSpecKeyInput!) { updateSpecKey(input: $input) { userErrors { message } } }";
+        let label = json!({ "input": { "key": "panel_type", "label": "Panel" } });
+        api(address, "admin", change, label).await;
+        browser.open("/console/specs/panel_type").await;
+        browser
+            .wait("document.querySelector('[aria-labelledby=history]')?.textContent.includes('label: Panel type → Panel')")
+            .await;
+        browser
+            .click_text("[aria-labelledby=history] .button", "Restore revision 1")
+            .await;
+        browser
+            .wait("document.querySelector('#key-label')?.value === 'Panel type'")
+            .await;
+    });
+}
+
+#[test]
 fn a_supplier_is_renamed_and_its_products_follow() {
     in_console("admin", &[], async |browser, address| {
         browser.open("/console/suppliers").await;

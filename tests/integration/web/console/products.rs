@@ -172,6 +172,55 @@ fn fields_details_and_specs_are_edited_and_refusals_stand_at_their_fields() {
 }
 
 #[test]
+fn a_history_says_who_changed_what_and_restores_it() {
+    in_console("admin", &[], async |browser, address| {
+        let id = edit(browser, address, "night-train").await;
+        browser
+            .wait("document.querySelector('[aria-labelledby=history] .hint')?.textContent.startsWith('No change')")
+            .await;
+        let change = "mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { userErrors { message } } }";
+        for n in 1..=11 {
+            let name = json!({ "input": { "id": id, "name": format!("Train {n}") } });
+            api(address, "admin", change, name).await;
+        }
+        browser.open(&format!("/console/products/{id}")).await;
+        let rows = "document.querySelectorAll('[aria-labelledby=history] tbody tr').length";
+        browser.wait(&format!("{rows} === 10")).await;
+        let first = text(browser, "[aria-labelledby=history] tbody tr").await;
+        for part in ["revision 12", "admin", "name: Train 10 → Train 11"] {
+            assert!(first.contains(part), "{first}");
+        }
+        browser
+            .click_text("[aria-labelledby=history] .button", "Show more")
+            .await;
+        browser.wait(&format!("{rows} === 11")).await;
+        browser
+            .click_text("[aria-labelledby=history] .button", "Restore revision 2")
+            .await;
+        browser
+            .wait("document.querySelector('h1').textContent === 'Train 1' && document.querySelector('#product-name').value === 'Train 1'")
+            .await;
+        browser
+            .wait("document.querySelector('[aria-labelledby=history] tbody tr').textContent.includes('Restored revision 2')")
+            .await;
+        assert_eq!(read(address, "night-train").await["name"], "Train 1");
+        // What cannot be restored says why.
+        let slug = json!({ "input": { "id": id, "slug": "old-train" } });
+        api(address, "admin", change, slug).await;
+        let other = id_of(address, "karst-monitor-1").await;
+        let taken = json!({ "input": { "id": other, "slug": "night-train" } });
+        api(address, "admin", change, taken).await;
+        browser.open(&format!("/console/products/{id}")).await;
+        browser
+            .click_text("[aria-labelledby=history] .button", "Restore revision 13")
+            .await;
+        browser
+            .wait("document.querySelector('[aria-labelledby=history] [role=alert]')?.textContent.includes('another product has the slug night-train')")
+            .await;
+    });
+}
+
+#[test]
 fn two_writers_see_mine_and_theirs_and_choose() {
     in_console("admin", &[], async |browser, address| {
         let id = edit(browser, address, "karst-monitor-2").await;

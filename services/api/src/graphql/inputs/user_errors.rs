@@ -89,6 +89,17 @@ impl UserErrors {
         }
     }
 
+    /// Reads the number of a revision. Adds an error unless it is 1 or more.
+    pub(crate) fn revision(&mut self, revision: i32) -> Option<i64> {
+        if revision < 1 {
+            let message =
+                format!("revisions are numbered from 1 on; there is no revision {revision}");
+            self.add(path(["revision"]), message);
+            return None;
+        }
+        Some(revision.into())
+    }
+
     fn wrong_id<T>(&mut self, path: Vec<String>, of: &str) -> Option<T> {
         self.add(path, format!("not the id of a {of}"));
         None

@@ -6,6 +6,7 @@ use async_graphql::{Context, Object, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::facets::FacetsQuery;
+use vitrine_domain::history::ListedHistory;
 use vitrine_domain::import_runs::{ListedImports, ListedRejects};
 use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
@@ -47,6 +48,7 @@ pub(super) enum Ends<'a> {
     Suppliers(&'a ListedSuppliers),
     Imports(&'a ListedImports),
     Rejects(&'a ListedRejects),
+    History(&'a ListedHistory),
 }
 
 /// The position of a page in its list. Both flags are exact and describe the list as it is now.
@@ -64,6 +66,7 @@ impl PageInfo<'_> {
             Ends::Suppliers(page) => catalog.suppliers_follow(page).boxed().await.at(ctx),
             Ends::Imports(page) => catalog.imports_follow(page).boxed().await.at(ctx),
             Ends::Rejects(page) => catalog.rejects_follow(page).boxed().await.at(ctx),
+            Ends::History(page) => catalog.history_follows(page).boxed().await.at(ctx),
         }
     }
 
@@ -78,6 +81,7 @@ impl PageInfo<'_> {
             Ends::Suppliers(page) => catalog.suppliers_precede(page).boxed().await.at(ctx),
             Ends::Imports(page) => catalog.imports_precede(page).boxed().await.at(ctx),
             Ends::Rejects(page) => catalog.rejects_precede(page).boxed().await.at(ctx),
+            Ends::History(page) => catalog.history_precedes(page).boxed().await.at(ctx),
         }
     }
 
@@ -91,6 +95,7 @@ impl PageInfo<'_> {
             Ends::Suppliers(page) => page.rows.first().map(ListedRow::cursor),
             Ends::Imports(page) => page.rows.first().map(ListedRow::cursor),
             Ends::Rejects(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::History(page) => page.rows.first().map(ListedRow::cursor),
         }
     }
 
@@ -104,6 +109,7 @@ impl PageInfo<'_> {
             Ends::Suppliers(page) => page.rows.last().map(ListedRow::cursor),
             Ends::Imports(page) => page.rows.last().map(ListedRow::cursor),
             Ends::Rejects(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::History(page) => page.rows.last().map(ListedRow::cursor),
         }
     }
 }

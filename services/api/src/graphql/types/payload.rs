@@ -175,6 +175,30 @@ payload! {
 }
 
 payload! {
+    /// The result of `revertProduct`.
+    RevertProductPayload {
+        /// The product as it is now, also if the change was refused.
+        product: Product
+    }
+}
+
+payload! {
+    /// The result of `revertCategory`.
+    RevertCategoryPayload {
+        /// The category as it is now, also if the change was refused.
+        category: Category
+    }
+}
+
+payload! {
+    /// The result of `revertSpecKey`.
+    RevertSpecKeyPayload {
+        /// The spec key as it is now, also if the change was refused.
+        spec_key: SpecKey
+    }
+}
+
+payload! {
     /// The result of `createSupplier`.
     CreateSupplierPayload {
         /// The new supplier; null if the mutation was refused.
