@@ -87,7 +87,7 @@ impl WriteUnit {
         after: &Product,
         by: &ChangedBy,
     ) -> Result<(), StorageError> {
-        let changed = changed(product_state(before), product_state(after));
+        let changed = changed(&product_state(before), &product_state(after));
         let revisions = (Some(before.revision), after.revision);
         let of = HistoryOf::Product(after.id);
         self.record_history(&of, revisions, changed, (by, after.updated_at))
@@ -101,7 +101,7 @@ impl WriteUnit {
         after: &Category,
         (by, at): (&ChangedBy, Timestamp),
     ) -> Result<(), StorageError> {
-        let changed = changed(category_state(before), category_state(after));
+        let changed = changed(&category_state(before), &category_state(after));
         let revisions = (Some(before.revision), after.revision);
         let of = HistoryOf::Category(after.id);
         self.record_history(&of, revisions, changed, (by, at)).await
@@ -114,7 +114,7 @@ impl WriteUnit {
         after: &SpecKey,
         (by, at): (&ChangedBy, Timestamp),
     ) -> Result<(), StorageError> {
-        let changed = changed(key_state(before), key_state(after));
+        let changed = changed(&key_state(before), &key_state(after));
         let revisions = (Some(before.revision), after.revision);
         let of = HistoryOf::SpecKey(after.key.clone());
         self.record_history(&of, revisions, changed, (by, at)).await
@@ -272,7 +272,7 @@ fn list(of: &HistoryOf) -> ListQuery {
 }
 
 /// Returns the fields that differ, before and after.
-fn changed(before: State, after: State) -> (State, State) {
+fn changed(before: &State, after: &State) -> (State, State) {
     let differs = |field: &str| before.get(field) != after.get(field);
     let only = |state: &State| -> State {
         let fields = state.iter().filter(|(field, _)| differs(field));
@@ -280,7 +280,7 @@ fn changed(before: State, after: State) -> (State, State) {
             .map(|(field, value)| (field.clone(), value.clone()))
             .collect()
     };
-    (only(&before), only(&after))
+    (only(before), only(after))
 }
 
 /// Takes back changes of an object that has the revision `now`, newest first. `None` if they do not reach back to the

@@ -247,8 +247,8 @@ mod tests {
                     "https://e.org/1 (front), video https://e.org/2",
                     "-"
                 ),
-                row("details.isbn", "-", "9780140328721"),
                 row("supplier", "-", "supplier 3 Acme"),
+                row("details.isbn", "-", "9780140328721"),
             ]
         );
     }
