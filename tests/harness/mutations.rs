@@ -27,6 +27,7 @@ const PRODUCT: &str =
 const CATEGORY: &str = "category { id revision slug name path }";
 const SUPPLIER: &str = "supplier { id revision name country }";
 const UNIT: &str = "unit { symbol dimension factor offset ucum aliases }";
+const BULK_CHANGE: &str = "bulkChange { id state dryRun startedBy stopRequestedBy }";
 const SPEC_KEY: &str = "specKey { key revision label type dimension baseUnit facetable filterable allowedValues aliases }";
 
 /// The payload of a mutation that writes a review.
@@ -36,7 +37,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 31] = [
+pub const MUTATIONS: [Mutation; 33] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -49,6 +50,8 @@ pub const MUTATIONS: [Mutation; 31] = [
     of("revertCategory", CATEGORY),
     of("createSupplier", SUPPLIER),
     of("updateSupplier", SUPPLIER),
+    of("startBulkChange", BULK_CHANGE),
+    of("stopBulkChange", BULK_CHANGE),
     of("stopImport", "import { id state stopRequestedBy }"),
     of("defineUnit", UNIT),
     of("defineSpecKey", SPEC_KEY),

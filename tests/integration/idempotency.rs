@@ -153,7 +153,7 @@ async fn shirt(app: &App) -> [String; 3] {
 }
 
 /// Mutations that change something when they are executed one after the other.
-fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 18] {
+fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 19] {
     [
         (
             "createProduct",
@@ -193,6 +193,7 @@ fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 18
         ("revertProduct", json!({ "id": id, "revision": 1 })),
         ("revertCategory", json!({ "id": category, "revision": 1 })),
         ("revertSpecKey", json!({ "key": "weave", "revision": 1 })),
+        ("startBulkChange", json!({ "change": { "brand": "Silo" } })),
         (
             "defineReviewDimensions",
             json!({ "kind": "shirt", "names": ["fit"] }),
@@ -208,7 +209,7 @@ fn every_mutation_can_be_retried() {
         // Mutations of reviews and their authors are idempotent by their nature; see
         // review_rules.rs. So is stopping an import; see import_runs.rs. Activity is idempotent by the id
         // of its batch; see activity.rs.
-        let without_key = 13;
+        let without_key = 14;
         assert_eq!(
             orders.len() + without_key,
             vitrine_harness::mutations::MUTATIONS.len(),

@@ -11,6 +11,7 @@ mod architecture;
 mod audit_findings;
 mod backup;
 mod bad_input;
+mod bulk;
 mod caps;
 mod choosers;
 mod clients;

@@ -609,6 +609,8 @@ pub(crate) fn input_of(mutation: &str) -> Value {
             json!({ "id": "x" })
         }
         "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
+        "startBulkChange" => json!({ "change": { "brand": "x" } }),
+        "stopBulkChange" => json!({ "id": "x" }),
         "revertSpecKey" => json!({ "key": "x", "revision": 1 }),
         "setSpecs" | "removeSpecs" => json!({ "productId": "x", "specs": [] }),
         "createCategory" | "createSupplier" => json!({ "name": "x" }),

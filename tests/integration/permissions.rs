@@ -34,6 +34,16 @@ const READS: &[(&str, &str, &str)] = &[
         "/auditFindings",
     ),
     (
+        "Query.bulkChange",
+        r#"{ bulkChange(id: "BULK") { id } }"#,
+        "/bulkChange",
+    ),
+    (
+        "Query.bulkChanges",
+        "{ bulkChanges { nodes { id } } }",
+        "/bulkChanges",
+    ),
+    (
         "Query.exportAuthor",
         r#"{ exportAuthor(authorId: "ben") { lines } }"#,
         "/exportAuthor",
@@ -252,7 +262,7 @@ async fn ask(app: &App, query: &str, role: Option<Role>) -> Answer {
 }
 
 /// What the queries are about. Returns the ids by the words that stand for them.
-async fn stock(app: &App) -> [(&'static str, String); 4] {
+async fn stock(app: &App) -> [(&'static str, String); 5] {
     let lamp = product("lamp").text("color", "red").supplier("North", "NO");
     app.has([lamp.supplier_id("7")]).await;
     let found = app
@@ -278,7 +288,10 @@ async fn stock(app: &App) -> [(&'static str, String); 4] {
     }
     let import = app.catalog.record_import(NewImportRun::default(), 1).await;
     app.run_background_work().await;
+    let bulk = json!({ "ids": [], "change": { "brand": "Silo" } });
+    let bulk = app.mutate("startBulkChange", bulk).await;
     [
+        ("BULK", bulk.text("/bulkChange/id")),
         ("PRODUCT", lamp.clone()),
         ("REVIEW", id),
         ("SUPPLIER", found.text("/product/supplier/supplierId")),

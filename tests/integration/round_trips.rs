@@ -685,7 +685,7 @@ const ALL_QUERIES: [&str; 5] = [
         workers { name } dataVersions { remaining } }"#,
     r#"{ moderationQueue { nodes { id } } ratingStatsAudit { checked } exportAuthor(authorId: "ann") { lines }
         fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") { byRating { rating } } }"#,
-    r#"{ moderationCounts { total { value } } imports { nodes { id } } import(id: "aQAAAAAAAAA") { id }
+    r#"{ moderationCounts { total { value } } imports { nodes { id } } import(id: "aQAAAAAAAAA") { id } bulkChanges { nodes { id } } bulkChange(id: "YgAAAAAAAAA") { id }
         auditFindings { findings { field } } }"#,
     r"query($id: ID!, $supplier: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id } history(id: $id) { nodes { revision } } supplier(id: $supplier) { name } }",
 ];

@@ -13,12 +13,13 @@
 //! database does not know spec keys: a filter looks a key up in memory, and once in the database
 //! if it is missing there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::product::{Apparel, Book, Electronics, Grocery, Media, Movie, ProductStatus};
 use vitrine_model::spec::{Spec, SpecKey, ValueType};
 
 pub(crate) mod answers;
+pub mod bulk;
 pub(crate) mod bundles;
 mod categories;
 pub(crate) mod commands;
@@ -77,7 +78,7 @@ pub struct NewProduct {
 }
 
 /// A price in decimal notation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceInput {
     /// The amount in the currency's main unit, such as 19.99.
     pub amount: rust_decimal::Decimal,
@@ -130,7 +131,7 @@ pub struct ProductPatch {
 }
 
 /// Selects the specs of one key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecRef {
     /// The key or an alias.
     pub key: String,

@@ -392,6 +392,22 @@ impl Catalog {
         }
     }
 
+    /// The condition of all products that match a filter and a search text, for admins.
+    pub(crate) async fn matching_condition(
+        &self,
+        filter: &ProductFilter,
+        search: Option<&str>,
+    ) -> Result<Condition, DomainError> {
+        let (_, condition) = self
+            .product_condition(filter, Visibility::Everything)
+            .await?;
+        let search = self.parse_search(search, Visibility::Everything).await?;
+        Ok(match search {
+            Some(search) => Condition::All(vec![condition, search.condition()]),
+            None => condition,
+        })
+    }
+
     pub(crate) async fn product_condition(
         &self,
         filter: &ProductFilter,

@@ -46,6 +46,8 @@ pub enum Worker {
     Bundles,
     /// Rewrites products whose spec keys were merged.
     Merges,
+    /// Makes bulk changes of products.
+    BulkChanges,
     /// Precomputes filter panels.
     Panels,
     /// Completes interrupted erasures.
@@ -117,6 +119,7 @@ impl Worker {
         Self::Suppliers,
         Self::Bundles,
         Self::Merges,
+        Self::BulkChanges,
         Self::Panels,
         Self::Erasures,
         Self::ReviewVersions,
@@ -136,6 +139,7 @@ impl Worker {
             Self::Suppliers => "suppliers",
             Self::Bundles => "bundles",
             Self::Merges => "merges",
+            Self::BulkChanges => "bulk_changes",
             Self::Panels => "panels",
             Self::Erasures => "erasures",
             Self::ReviewVersions => "review_versions",
@@ -162,6 +166,7 @@ impl Worker {
             Self::Suppliers => "Updates the copies of suppliers in products.",
             Self::Bundles => "Updates the copies of products in bundles.",
             Self::Merges => "Rewrites products whose spec keys were merged.",
+            Self::BulkChanges => "Makes bulk changes of products.",
             Self::Panels => "Precomputes filter panels.",
             Self::Erasures => "Completes interrupted erasures of authors.",
             Self::ReviewVersions => "Upgrades reviews to the current schema version.",
@@ -182,7 +187,9 @@ impl Worker {
     pub const fn every(self) -> Duration {
         match self {
             Self::Ranks => Duration::from_secs(1),
-            Self::Fold | Self::Activity | Self::Erasures => Duration::from_secs(2),
+            Self::Fold | Self::Activity | Self::Erasures | Self::BulkChanges => {
+                Duration::from_secs(2)
+            }
             Self::Panels => Duration::from_secs(3),
             Self::Audit => Duration::from_secs(5),
             Self::Purchases => Duration::from_secs(10),
@@ -195,7 +202,7 @@ impl Worker {
     /// idle run costs almost nothing.
     #[must_use]
     pub const fn is_prompt(self) -> bool {
-        matches!(self, Self::Erasures)
+        matches!(self, Self::Erasures | Self::BulkChanges)
     }
 
     /// How long it waits after a run that took `took` and left a backlog. Workers that rewrite many
@@ -204,9 +211,11 @@ impl Worker {
     #[must_use]
     pub fn pause(self, took: Duration) -> Duration {
         match self {
-            Self::Ranks | Self::Suppliers | Self::Bundles | Self::ProductVersions => {
-                (took * 2 / 3).max(Duration::from_millis(20))
-            }
+            Self::Ranks
+            | Self::Suppliers
+            | Self::Bundles
+            | Self::BulkChanges
+            | Self::ProductVersions => (took * 2 / 3).max(Duration::from_millis(20)),
             Self::ReviewVersions | Self::Activity => Duration::from_millis(100),
             _ => Duration::from_secs(1),
         }
@@ -245,6 +254,7 @@ impl Catalog {
                     ..WorkerRun::default()
                 })
             }
+            Worker::BulkChanges => self.continue_bulk_changes().await,
             Worker::Panels => self.refresh_panels(&mut state.panels).await,
             Worker::Erasures => self.continue_erasures().await,
             Worker::ReviewVersions => self.upgrade_reviews().await,

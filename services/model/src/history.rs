@@ -31,6 +31,8 @@ pub enum ChangeOrigin {
     Mutation,
     /// A mutation of an admin that restored an earlier revision.
     Revert,
+    /// A bulk change of an admin.
+    BulkChange,
     /// An import.
     Import,
     /// The background worker that rewrites products after two spec keys were merged.
@@ -39,8 +41,13 @@ pub enum ChangeOrigin {
 
 impl ChangeOrigin {
     /// All origins.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Mutation, Self::Revert, Self::Import, Self::KeyMerge];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Mutation,
+        Self::Revert,
+        Self::BulkChange,
+        Self::Import,
+        Self::KeyMerge,
+    ];
 
     /// The name under which the origin is stored.
     #[must_use]
@@ -48,6 +55,7 @@ impl ChangeOrigin {
         match self {
             Self::Mutation => "mutation",
             Self::Revert => "revert",
+            Self::BulkChange => "bulk_change",
             Self::Import => "import",
             Self::KeyMerge => "key_merge",
         }

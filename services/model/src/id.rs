@@ -75,6 +75,10 @@ id_type!(
     ImportId
 );
 id_type!(
+    /// Identifies a bulk change.
+    BulkChangeId
+);
+id_type!(
     /// Identifies a product.
     ProductId
 );
@@ -147,6 +151,8 @@ pub enum GlobalId {
     ProductSupplier(ProductId, SupplierId),
     /// A run of an import.
     Import(ImportId),
+    /// A bulk change.
+    BulkChange(BulkChangeId),
 }
 
 /// The text is not a global id of this service.
@@ -168,6 +174,7 @@ impl GlobalId {
             Self::Category(id) => id.push(&mut bytes),
             Self::Supplier(id) => id.push(&mut bytes),
             Self::Import(id) => id.push(&mut bytes),
+            Self::BulkChange(id) => id.push(&mut bytes),
             Self::ProductSupplier(product, id) => {
                 product.push(&mut bytes);
                 id.push(&mut bytes);
@@ -187,6 +194,7 @@ impl GlobalId {
             Self::ReviewExcerpt(..) => b'x',
             Self::ProductSupplier(..) => b'u',
             Self::Import(_) => b'i',
+            Self::BulkChange(_) => b'b',
         }
     }
 
@@ -205,6 +213,7 @@ impl GlobalId {
             b'c' => Ok(Self::Category(CategoryId(number(key)?))),
             b's' => Ok(Self::Supplier(SupplierId(number(key)?))),
             b'i' => Ok(Self::Import(ImportId(number(key)?))),
+            b'b' => Ok(Self::BulkChange(BulkChangeId(number(key)?))),
             b'k' if !key.is_empty() => {
                 let key = std::str::from_utf8(key).map_err(|_| InvalidId)?;
                 Ok(Self::SpecKey(key.to_owned()))
@@ -241,6 +250,7 @@ mod tests {
             GlobalId::Category(CategoryId::random()),
             GlobalId::Supplier(SupplierId::random()),
             GlobalId::Import(ImportId::random()),
+            GlobalId::BulkChange(BulkChangeId::random()),
             GlobalId::SpecKey("color".to_owned()),
         ];
         for id in all {

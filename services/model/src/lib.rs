@@ -14,6 +14,7 @@
 //! | [`mod@unit`] | units of measure, their dimensions and conversions |
 //! | [`spec`] | attribute values and the dictionary of their keys |
 //! | [`product`] | products and their kinds |
+//! | [`bulk`] | one change of many products |
 //! | [`category`] | categories and the tree they form |
 //! | [`supplier`] | suppliers and the extract embedded in products |
 //! | [`review`] | reviews and the excerpts embedded in products |
@@ -32,6 +33,7 @@
 //! | [`worker`] | reports of background workers |
 
 pub mod activity;
+pub mod bulk;
 pub mod category;
 pub mod clock;
 pub mod contribution;

@@ -16,6 +16,7 @@
 //! | [`contributions`] | what the sources of a product say, and lines that wait for a product |
 //! | [`counts`] | facet counts and precomputed panels |
 //! | [`facet_rows`] | products as rows that facets are counted from in memory |
+//! | [`bulk`] | bulk changes and what became of their products |
 //! | [`category_counts`] | number of products in each category |
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
@@ -62,6 +63,7 @@ pub mod activity;
 pub mod audit;
 pub mod audit_findings;
 pub mod batch;
+pub mod bulk;
 pub mod category_counts;
 pub mod changes;
 pub mod claims;

@@ -11,12 +11,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 40] = [
+const FILES: [&str; 42] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
     include_str!("../../../schema/mongodb/audit_findings.json"),
     include_str!("../../../schema/mongodb/audit_rounds.json"),
+    include_str!("../../../schema/mongodb/bulk_changes.json"),
+    include_str!("../../../schema/mongodb/bulk_items.json"),
     include_str!("../../../schema/mongodb/categories.json"),
     include_str!("../../../schema/mongodb/category_generations.json"),
     include_str!("../../../schema/mongodb/contributions.json"),

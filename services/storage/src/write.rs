@@ -840,7 +840,7 @@ impl WriteUnit {
         Ok(replaced.map_err(storage_error)?.matched_count == 1)
     }
 
-    async fn update_many(
+    pub(crate) async fn update_many(
         &mut self,
         collection: &str,
         filter: Document,

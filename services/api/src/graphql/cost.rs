@@ -106,6 +106,12 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Book.contributors", 0, Usual(5)),
     ("Bundle.items", 0, Usual(10)),
     ("BundleItem.product", LOOK_UP, Usual(1)),
+    ("BulkChange.items", LIST, Connection),
+    ("BulkChangeConnection.edges", 0, Rows),
+    ("BulkChangeConnection.nodes", 0, Rows),
+    ("BulkChangeItem.product", LOOK_UP, Usual(1)),
+    ("BulkChangeItemConnection.edges", 0, Rows),
+    ("BulkChangeItemConnection.nodes", 0, Rows),
     ("Category.ancestors", 0, Ancestors),
     ("Category.children", 0, Children),
     ("Category.path", 0, Ancestors),
@@ -147,6 +153,8 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ProductConnection.search", LIST, Usual(1)),
     ("Query._entities", 0, Length("representations")),
     ("Query.auditFindings", 2 * LIST, Usual(1)),
+    ("Query.bulkChange", LOOK_UP, Usual(1)),
+    ("Query.bulkChanges", LIST, Connection),
     ("Query.categories", 0, Roots),
     ("Query.category", LOOK_UP, Usual(1)),
     ("Query.dataVersions", LIST, Usual(5)),
@@ -459,9 +467,12 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             };
             ROW * page_size(field) + search + sort
         }
-        (_, "reviews" | "moderationQueue" | "suppliers" | "imports" | "rejects" | "history") => {
-            ROW * page_size(field)
-        }
+        (
+            _,
+            "reviews" | "moderationQueue" | "suppliers" | "imports" | "rejects" | "history"
+            | "bulkChanges",
+        )
+        | ("BulkChange", "items") => ROW * page_size(field),
         // A list that is sorted by a spec key counts the facets of half as many products.
         ("ProductConnection", "facets") if is_counted(field) && field.is_sorted_without_index => {
             FACET_COUNT / 2

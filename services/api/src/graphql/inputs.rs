@@ -1,6 +1,7 @@
 //! Inputs of queries, and their conversion to domain types.
 
 pub(crate) mod activity;
+pub(crate) mod bulk;
 pub(crate) mod details;
 pub(crate) mod dictionary;
 pub(crate) mod import_run;

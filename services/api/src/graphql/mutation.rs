@@ -19,6 +19,7 @@ use vitrine_model::spec;
 
 use super::context::ContextExt as _;
 use super::inputs::activity::RecordActivityInput;
+use super::inputs::bulk::{StartBulkChangeInput, StopBulkChangeInput};
 use super::inputs::dictionary::{
     DefineSpecKeyInput, DefineUnitInput, MergeSpecKeysInput, UpdateSpecKeyInput,
 };
@@ -41,6 +42,7 @@ use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
 use super::inputs::user_errors::ParsedInput;
 use super::permissions;
 use super::types::activity::RecordActivityPayload;
+use super::types::bulk::{BulkChange, StartBulkChangePayload, StopBulkChangePayload};
 use super::types::category::Category;
 use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
@@ -169,6 +171,41 @@ impl Mutation {
             },
         );
         product(done.await).map(Into::into).some_at(ctx)
+    }
+
+    /// Starts a bulk change of products: the same change of all that match, made in the background, each
+    /// product by itself. A product that no longer matches when its turn comes is left alone. At most
+    /// 100,000 products.
+    async fn start_bulk_change(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The products and the change.")] input: StartBulkChangeInput,
+    ) -> Option<R<StartBulkChangePayload>> {
+        let parsed = match input.parse() {
+            Ok(parsed) => parsed,
+            Err(failure) => return Err(failure).some_at(ctx),
+        };
+        let done = run_command(ctx, parsed, |catalog, request, new| async move {
+            catalog.start_bulk_change(request, new).await
+        });
+        shown(done.await, BulkChange)
+            .map(StartBulkChangePayload::from)
+            .some_at(ctx)
+    }
+
+    /// Asks a bulk change to stop; it does so within seconds. What it has changed stays. Does nothing
+    /// if it has ended.
+    async fn stop_bulk_change(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The bulk change to stop.")] input: StopBulkChangeInput,
+    ) -> Option<R<StopBulkChangePayload>> {
+        let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
+            catalog.stop_bulk_change(&request.subject, id).await
+        });
+        shown(done.await, BulkChange)
+            .map(StopBulkChangePayload::from)
+            .some_at(ctx)
     }
 
     /// Creates a category.

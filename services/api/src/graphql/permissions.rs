@@ -39,6 +39,8 @@ const SHOPPERS: &[Role] = &[Role::Shopper];
 /// of the interface `Product` stand for those of all kinds.
 pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Query.auditFindings", Roles(ADMINS)),
+    ("Query.bulkChange", Roles(ADMINS)),
+    ("Query.bulkChanges", Roles(ADMINS)),
     ("Query.categories", Everyone),
     ("Query.category", Everyone),
     ("Query.dataVersions", Roles(ADMINS)),
@@ -88,6 +90,8 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Mutation.revertProduct", Roles(ADMINS)),
     ("Mutation.revertSpecKey", Roles(ADMINS)),
     ("Mutation.setSpecs", Roles(ADMINS)),
+    ("Mutation.startBulkChange", Roles(ADMINS)),
+    ("Mutation.stopBulkChange", Roles(ADMINS)),
     ("Mutation.stopImport", Roles(ADMINS)),
     ("Mutation.submitReview", Roles(SHOPPERS)),
     ("Mutation.updateCategory", Roles(ADMINS)),

@@ -24,6 +24,7 @@ use super::top_reviews;
 use super::types;
 use super::types::activity::{TrendingProduct, TrendingWindow};
 use super::types::audit::AuditFindings;
+use super::types::bulk::{BulkChange, BulkChangeConnection};
 use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
@@ -418,6 +419,42 @@ impl Query {
         imports(ctx, page).await.some_at(ctx)
     }
 
+    /// A page of the bulk changes, newest first. They are kept for 90 days. Needs the role admin.
+    async fn bulk_changes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
+    ) -> Option<R<BulkChangeConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        bulk_changes(ctx, page).await.some_at(ctx)
+    }
+
+    /// The bulk change with this id; null if there is none, or no longer. Needs the role admin.
+    async fn bulk_change(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of the bulk change.")] id: ID,
+    ) -> Option<R<BulkChange>> {
+        bulk_change(ctx, &id).await.nullable_at(ctx)
+    }
+
     /// A page of the history of a product, a category or a spec key, newest first: who changed what,
     /// and when. The last 100 revisions of the last 400 days are kept. Categories and keys that
     /// imports created, and products that imports created, have no entry for that. Needs the role
@@ -585,6 +622,24 @@ async fn imports(ctx: &Context<'_>, page: PageArguments) -> Result<ImportRunConn
     Ok(ImportRunConnection::new(page, session.catalog.now()))
 }
 
+async fn bulk_changes(
+    ctx: &Context<'_>,
+    page: PageArguments,
+) -> Result<BulkChangeConnection, Failure> {
+    permissions::subject(ctx, "Query")?;
+    let page = ctx.session().catalog.bulk_changes(&page).boxed().await?;
+    Ok(BulkChangeConnection(page))
+}
+
+async fn bulk_change(ctx: &Context<'_>, id: &ID) -> Result<Option<BulkChange>, Failure> {
+    permissions::subject(ctx, "Query")?;
+    let GlobalId::BulkChange(id) = global_id("id", id)? else {
+        return Err(Failure::bad_input("id: not the id of a bulk change"));
+    };
+    let found = ctx.session().catalog.bulk_change(id).boxed().await?;
+    Ok(found.map(BulkChange))
+}
+
 async fn history(
     ctx: &Context<'_>,
     id: &ID,
@@ -711,10 +766,11 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             let key = key.boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
-        // Parts of a product, and runs of imports, which are no nodes.
-        GlobalId::ReviewExcerpt(..) | GlobalId::ProductSupplier(..) | GlobalId::Import(_) => {
-            Ok(None)
-        }
+        // Parts of a product, imports and bulk changes, which are no nodes.
+        GlobalId::ReviewExcerpt(..)
+        | GlobalId::ProductSupplier(..)
+        | GlobalId::Import(_)
+        | GlobalId::BulkChange(_) => Ok(None),
     }
 }
 

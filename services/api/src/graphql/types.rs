@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod audit;
+pub(crate) mod bulk;
 pub(crate) mod category;
 pub(crate) mod common;
 pub(crate) mod coverage;

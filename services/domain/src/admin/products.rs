@@ -2,7 +2,7 @@
 
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::fold::Computed;
-use vitrine_model::history::HistoryOf;
+use vitrine_model::history::{ChangeOrigin, ChangedBy, HistoryOf};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
 use vitrine_model::product::{
@@ -16,6 +16,7 @@ use vitrine_storage::contributions::Contributions;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 
+use super::bulk::{BulkEdit, patch};
 use super::commands::{Attempt, Change, Command, Step};
 use super::reverts::{not_kept, of_revision};
 use super::{
@@ -115,6 +116,8 @@ pub(super) enum Edit {
     Archived(bool),
     /// Restores this revision.
     Revert(i64),
+    /// One of the products of a bulk change.
+    Bulk(Vec<BulkEdit>),
 }
 
 impl Command for CreateProduct {
@@ -271,6 +274,10 @@ impl Command for ChangeProduct {
         let encoding = at.catalog.encoding(&at.reference.units);
         let by = match self.edit {
             Edit::Revert(revision) => at.by.reverting_to(revision),
+            Edit::Bulk(_) => ChangedBy {
+                origin: ChangeOrigin::BulkChange,
+                ..at.by.clone()
+            },
             _ => at.by.clone(),
         };
         let replaced = unit
@@ -314,6 +321,7 @@ impl ChangeProduct {
             }
             Edit::Archived(false) => {}
             Edit::Revert(revision) => draft.revert(*revision, unit).await?,
+            Edit::Bulk(edits) => draft.apply_all(edits, unit).await?,
         }
         Ok(())
     }
@@ -329,7 +337,7 @@ impl ChangeProduct {
     fn missing(&self) -> UserError {
         let field = match self.edit {
             Edit::SetSpecs(_) | Edit::RemoveSpecs(_) => "productId",
-            Edit::Patch(_) | Edit::Archived(_) | Edit::Revert(_) => "id",
+            Edit::Patch(_) | Edit::Archived(_) | Edit::Revert(_) | Edit::Bulk(_) => "id",
         };
         UserError::new(
             UserErrorCode::NotFound,
@@ -402,6 +410,29 @@ impl<'a> Draft<'a> {
             Some(given) => self.set_details(given).await,
             None => Ok(()),
         }
+    }
+
+    /// Applies the parts of a bulk change.
+    async fn apply_all(
+        &mut self,
+        edits: &[BulkEdit],
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        self.apply(&patch(edits), unit).await?;
+        for edit in edits {
+            match edit {
+                BulkEdit::SetSpecs(given) => {
+                    let given = self.read_specs(given);
+                    self.product.specs = specs::set(&self.product.specs, &given);
+                }
+                BulkEdit::RemoveSpecs(refs) => {
+                    let dictionary = &self.at.reference.dictionary;
+                    self.product.specs = specs::remove(&self.product.specs, refs, dictionary);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Restores the content of an earlier revision.
@@ -603,6 +634,33 @@ impl<'a> Draft<'a> {
             Change::Reference
         }
     }
+}
+
+/// Returns what is wrong with the parts of a bulk change whatever the product.
+pub(super) async fn checked_on_any_product(
+    edits: &[BulkEdit],
+    unit: &mut WriteUnit,
+    at: &Attempt,
+) -> Result<Vec<UserError>, StorageError> {
+    let new = NewProduct {
+        kind: "thing".to_owned(),
+        sku: None,
+        slug: None,
+        name: "thing".to_owned(),
+        description: None,
+        brand: None,
+        status: ProductStatus::Draft,
+        category: String::new(),
+        supplier: None,
+        price: None,
+        media: Vec::new(),
+        specs: Vec::new(),
+        details: None,
+    };
+    let id = ProductId::random();
+    let mut draft = Draft::new(CreateProduct { id, new }.blank(at), at);
+    draft.apply_all(edits, unit).await?;
+    Ok(draft.refusals().unwrap_or_default())
 }
 
 /// Applies the text fields.

@@ -1,12 +1,14 @@
 // @ts-check
-// One change of many products: each by itself, with the revision that was seen, so that nobody's work is lost.
+// One change of many products. Chosen ones are changed one after the other with the revision that was seen, so that
+// nobody's work is lost. All that match are changed by a bulk change of the service, which goes on when the page is left.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { count, plural } from "../shared/format.js";
 import { announcement } from "../shared/navigation.js";
-import { changeOnce, fetchPages } from "./data.js";
+import { changeOnce, changed, useAsked, useRepeated } from "./data.js";
 import { Field, sentence } from "./form.js";
 import { Lines } from "./edit.js";
+import { Failure } from "./parts.js";
 import { SpecRow, emptyRow, inputOf } from "./product-specs.js";
 import { fieldsOf, labelOf, shapeOf } from "./schema.js";
 import { draftOf, valueOf } from "./values.js";
@@ -15,17 +17,18 @@ import { explain } from "./viewer.js";
 /** @typedef {{ id: string, name: string, revision: number }} Chosen */
 /** @typedef {{ product: Chosen, message: string }} Failed */
 
+/** Chosen products, or all that match.
+ * @typedef {{ products?: Chosen[], matching?: { filter: any, search: string | null }, total?: string }} Selection */
+
 const FIELDS = ["status", "category", "brand", "supplierId", "price"];
-/** How many products one change may have. */
-const MOST = 10_000;
+const EVERY = 1_000;
 
-/** All products that match, also those that are not on the page.
- * @param {{ filter: any, search: string | null, sort: any }} variables
- * @returns {Promise<Chosen[]>} */
-export const matching = ({ filter, search, sort }) => fetchPages("MatchingProducts", "products", undefined, { filter, search, sort }, MOST);
-
-/** @param {{ types: import("./schema.js").Types, products: Chosen[], onDone: () => void }} props */
-export function Bulk({ types, products, onDone }) {
+/** @param {{ types: import("./schema.js").Types, selection: Selection, onDone: () => void }} props */
+export function Bulk({ types, selection, onDone }) {
+  const products = selection.products ?? [];
+  const what = selection.total ?? plural(products.length, "product");
+  const [job, setJob] = useState("");
+  const [wrong, setWrong] = useState("");
   const [field, setField] = useState("status");
   const [draft, setDraft] = useState(/** @type {any} */ (""));
   const [row, setRow] = useState(emptyRow());
@@ -56,8 +59,23 @@ export function Bulk({ types, products, onDone }) {
     setRefusals(invalid);
     return invalid.length ? null : { operation: "UpdateProduct", idField: "id", input: { [field]: value } };
   };
+  const begin = async (/** @type {boolean} */ dryRun) => {
+    const change = changeOf();
+    if (!change) return;
+    const { specs, ...fields } = change.input;
+    try {
+      const payload = await changeOnce("StartBulkChange", { ...selection.matching, change: specs ? { setSpecs: specs } : fields, dryRun });
+      // The form has one field: what is refused of it stands there.
+      setRefusals(payload.userErrors.map((/** @type {any} */ one) => ({ ...one, path: one.path[1] === "setSpecs" ? ["specs", ...one.path.slice(2)] : one.path.slice(1) })));
+      setWrong(payload.userErrors.filter((/** @type {any} */ one) => one.path[0] !== "change").map((/** @type {any} */ one) => sentence(one.message)).join(" "));
+      if (!payload.userErrors.length) setJob(payload.bulkChange.id);
+    } catch (failed) {
+      setWrong(explain(/** @type {Error} */ (failed)));
+    }
+  };
   const run = async (/** @type {Event} */ event) => {
     event.preventDefault();
+    if (selection.matching) return void begin(false);
     const change = changeOf();
     if (!change || progress?.running) return;
     stopped.current = false;
@@ -74,18 +92,59 @@ export function Bulk({ types, products, onDone }) {
     setProgress({ done, failed, running: false });
     announcement.value = `${plural(done - failed.length, "product")} changed, ${failed.length} not`;
   };
+  if (job) return h(Job, { key: job, id: job, onChange: () => begin(false), onBack: () => setJob(""), onDone });
   if (progress) return h(Progress, { progress, all: products.length, onStop: () => (stopped.current = true), onDone });
   return h(
     "form",
     { class: "stack", noValidate: true, onSubmit: run },
-    h("h2", null, `Change ${plural(products.length, "product")}`),
-    products.length >= MOST && h("p", { class: "wrong" }, `These are the first ${count(MOST)}: more are not changed at once.`),
+    h("h2", null, `Change ${what}`),
     h("div", { class: "field" }, h("label", { for: "bulk-field" }, "What"), h("select", { id: "bulk-field", value: field, onChange: choose }, known.map((one) => h("option", { key: one.name, value: one.name }, labelOf(one.name))), h("option", { value: "spec" }, "A spec"))),
     chosen ? h(Field, { key: field, types, field: chosen, draft, onChange: setDraft, refusals, path: [field], id: "bulk", terse: true }) : h(SpecRow, { row, id: "bulk-spec", refusals, onChange: setRow }),
-    h("p", { class: "hint" }, "Each product is changed by itself. One that somebody has changed since this list was loaded is left alone, and named at the end."),
-    h("p", { class: "buttons" }, h("button", { type: "submit", class: "button" }, `Change ${plural(products.length, "product")}`)),
+    h("p", { class: "hint" }, selection.matching ? "The service changes all that match, each by itself, also when this page is left. One that no longer matches when its turn comes is left alone." : "Each product is changed by itself. One that somebody has changed since this list was loaded is left alone, and named at the end."),
+    wrong && h("p", { class: "wrong", role: "alert" }, wrong),
+    h("p", { class: "buttons" }, h("button", { type: "submit", class: "button" }, `Change ${what}`), selection.matching && h("button", { type: "button", class: "button quiet", onClick: () => begin(true) }, "Try it first")),
   );
 }
+
+/** A bulk change of the service: how far it is, and what it left alone.
+ * @param {{ id: string, onChange: () => void, onBack: () => void, onDone: () => void }} props */
+function Job({ id, onChange, onBack, onDone }) {
+  const { data, error, reload } = useAsked("OneBulkChange", { id });
+  const job = data?.bulkChange;
+  const running = job && ["COLLECTING", "RUNNING"].includes(job.state);
+  useRepeated(running ? reload : null, EVERY);
+  useEffect(() => {
+    if (job && !running) announcement.value = headline(job);
+  }, [running]);
+  if (!job) return h(Failure, { error, reload });
+  const { products, waiting, refused, skipped } = job.counts;
+  const stop = () => changed("StopBulkChange", { id }).then(reload, reload);
+  return h(
+    "div",
+    { class: "stack" },
+    h("h2", null, running ? (job.dryRun ? "Trying …" : "Changing …") : headline(job)),
+    h("progress", { max: Math.max(1, products), value: running ? products - waiting : products, "aria-label": "Products that were gone through" }),
+    h("p", { class: "hint" }, `${count(products - waiting)} of ${count(products)}${job.state === "STOPPED" ? ", then stopped" : ""}. ${count(job.counts.unchanged)} were as wanted.`),
+    h(Failure, { error, reload }),
+    refused > 0 && h(Left, { title: `${plural(refused, "product")} refused:`, items: job.refused.nodes }),
+    skipped > 0 && h(Left, { title: `${plural(skipped, "product")} no longer matched:`, items: job.skipped.nodes }),
+    running && job.state === "RUNNING" && waiting === products && h("p", { class: "hint" }, "It begins within seconds."),
+    h(
+      "p",
+      { class: "buttons" },
+      running && h("button", { type: "button", class: "button quiet", disabled: job.stopRequestedAt !== null, onClick: stop }, "Stop"),
+      !running && job.dryRun && [h("button", { key: "change", type: "button", class: "button", onClick: onChange }, `Change ${plural(job.counts.changed, "product")}`), h("button", { key: "back", type: "button", class: "button quiet", onClick: onBack }, "Back")],
+      !running && !job.dryRun && h("button", { type: "button", class: "button", onClick: onDone }, "Done"),
+    ),
+  );
+}
+
+/** @param {any} job */
+const headline = (job) => (job.dryRun ? `${plural(job.counts.changed, "product")} would be changed` : `${plural(job.counts.changed, "product")} changed`);
+
+/** @param {{ title: string, items: any[] }} props */
+const Left = ({ title, items }) =>
+  h("div", null, h("p", null, h("b", null, title)), h("ul", { class: "notes" }, items.map((one) => h("li", { key: one.productId }, h("a", { class: "iso", href: `/console/products/${encodeURIComponent(one.productId)}` }, one.product?.name ?? one.productId), one.message && [": ", h(Lines, { key: "m", value: one.message })]))));
 
 /** Changes one product. Returns why it was not changed; an empty text if it was.
  * @param {{ operation: string, idField: string, input: any }} change

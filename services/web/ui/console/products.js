@@ -7,7 +7,7 @@ import { Dialog } from "../shared/dialog.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
 import { edited, facetVariables, filterOf, isFilter, searchOf, sortOf, unitsOf } from "../store/address.js";
 import { Panel, choices } from "../store/panel.js";
-import { Bulk, matching } from "./bulk.js";
+import { Bulk } from "./bulk.js";
 import { fetchAll, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
 import { Facts, OWN, OWN_SORTS, factsOf, labelOf, ownSortOf } from "./product-filters.js";
@@ -175,7 +175,7 @@ function HasSpec({ list }) {
 function Rows({ products, variables, types, reload }) {
   const [more, setMore] = useState(/** @type {any[]} */ ([]));
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
-  const [bulk, setBulk] = useState(/** @type {import("./bulk.js").Chosen[] | null} */ (null));
+  const [bulk, setBulk] = useState(/** @type {import("./bulk.js").Selection | null} */ (null));
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   // Pages that were added belong to the first one as it was.
@@ -189,15 +189,6 @@ function Rows({ products, variables, types, reload }) {
       const data = await fetchAll("ProductTable", { ...variables, first: PAGE, after: endCursor, keys: columnKeys() });
       setMore([...more, data.products]);
       setError(null);
-    } catch (failed) {
-      setError(/** @type {Error} */ (failed));
-    }
-    setBusy(false);
-  };
-  const everything = async () => {
-    setBusy(true);
-    try {
-      setBulk(await matching(variables));
     } catch (failed) {
       setError(/** @type {Error} */ (failed));
     }
@@ -221,8 +212,8 @@ function Rows({ products, variables, types, reload }) {
     h(
       "div",
       { class: "tools bulk-bar" },
-      visible.length > 0 ? h("button", { type: "button", class: "button small", onClick: () => setBulk(visible) }, `Change ${plural(visible.length, "product")} …`) : h("p", { class: "hint" }, "Choose products to change several at once."),
-      rows.length > 0 && h("button", { type: "button", class: "link", disabled: busy, onClick: everything }, `Change all that match (${total(products.totalCount, "product")}) …`),
+      visible.length > 0 ? h("button", { type: "button", class: "button small", onClick: () => setBulk({ products: visible }) }, `Change ${plural(visible.length, "product")} …`) : h("p", { class: "hint" }, "Choose products to change several at once."),
+      rows.length > 0 && h("button", { type: "button", class: "link", onClick: () => setBulk({ matching: { filter: variables.filter, search: variables.search }, total: total(products.totalCount, "product") }) }, `Change all that match (${total(products.totalCount, "product")}) …`),
     ),
     h(Failure, { error }),
     rows.length === 0
@@ -260,6 +251,6 @@ function Rows({ products, variables, types, reload }) {
           ),
         ),
     hasNextPage && h("p", { class: "more" }, h("button", { type: "button", class: "button quiet", disabled: busy, onClick: next }, busy ? "Loading …" : "Show more")),
-    h(Dialog, { open: bulk !== null, onClose: done, label: "Change several products", class: "wide-dialog" }, bulk && types && h(Bulk, { types, products: bulk, onDone: done })),
+    h(Dialog, { open: bulk !== null, onClose: done, label: "Change several products", class: "wide-dialog" }, bulk && types && h(Bulk, { types, selection: bulk, onDone: done })),
   );
 }

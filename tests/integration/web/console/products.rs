@@ -1,10 +1,12 @@
 //! An admin finds and edits products, in a browser.
 
 use serde_json::{Value, json};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::browser::Browser;
+use vitrine_harness::test;
 use vitrine_harness::token::token;
 
-use super::{api, choose, fill, id_of, in_console};
+use super::{act_as, api, choose, fill, id_of, in_console, with_console};
 use crate::web::{HOSTILE, count, text};
 
 const READ: &str = "query ($slug: String!) { product(slug: $slug) { name brand status revision price { amount } \
@@ -397,26 +399,57 @@ fn many_products_are_changed_at_once_and_those_that_are_refused_are_named() {
         assert_eq!(read(address, "karst-monitor-1").await["status"], "ARCHIVED");
         assert_eq!(read(address, "silo-monitor-3").await["status"], "ACTIVE");
         browser.click_text("dialog[open] .button", "Done").await;
-        // All that match, also those that the page does not show.
-        browser
-            .open("/console/products?category=monitors&status=ACTIVE")
-            .await;
-        browser
-            .click_text(".bulk-bar .link", "Change all that match (31 products)")
-            .await;
-        choose(browser, "#bulk-field", "brand").await;
-        fill(browser, "#bulk-brand", "Renamed").await;
-        browser.click("dialog[open] [type=submit]").await;
-        browser
-            .wait(
-                "document.querySelector('dialog[open] h2')?.textContent === '31 products changed'",
-            )
-            .await;
-        browser.click_text("dialog[open] .button", "Done").await;
-        browser
-            .wait("document.querySelector('.product-table')?.textContent.includes('Renamed')")
-            .await;
-        assert_eq!(count(browser, ".product-table tbody tr").await, 31);
-        assert_eq!(read(address, "karst-monitor-2").await["brand"], "Karst");
+    });
+}
+
+#[test]
+fn all_that_match_are_tried_and_then_changed_by_the_service() {
+    test(async |app| {
+        with_console(app, &[], async |address| {
+            let Some(mut browser) = Browser::start(address).await else {
+                return;
+            };
+            browser.open("/console").await;
+            act_as(&mut browser, "admin").await;
+            browser
+                .open("/console/products?category=monitors&search=ferrit")
+                .await;
+            browser
+                .click_text(".bulk-bar .link", "Change all that match (30 products)")
+                .await;
+            choose(&mut browser, "#bulk-field", "brand").await;
+            fill(&mut browser, "#bulk-brand", "Renamed").await;
+            browser
+                .click_text("dialog[open] .button", "Try it first")
+                .await;
+            let worked = app.catalog.work_off(Worker::BulkChanges);
+            browser.wait("document.querySelector('dialog[open] h2')?.textContent === 'Trying …'").await;
+            worked.await.unwrap();
+            let headline = |text: &str| {
+                format!("document.querySelector('dialog[open] h2')?.textContent === '{text}'")
+            };
+            browser.wait(&headline("30 products would be changed")).await;
+            assert_eq!(read(address, "ferrit-monitor-10").await["brand"], "Ferrit");
+            browser
+                .click_text("dialog[open] .button", "Change 30 products")
+                .await;
+            browser.wait(&headline("Changing …")).await;
+            // One of them no longer matches.
+            let id = id_of(address, "ferrit-monitor-11").await;
+            let change = "mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { userErrors { message } } }";
+            let moved = json!({ "input": { "id": id, "category": "film" } });
+            let mut state = MaintenanceState::default();
+            app.catalog.work(Worker::BulkChanges, &mut state).await.unwrap();
+            api(address, "admin", change, moved).await;
+            app.catalog.work_off(Worker::BulkChanges).await.unwrap();
+            browser.wait(&headline("29 products changed")).await;
+            let left = text(&mut browser, "dialog[open] .notes").await;
+            assert_eq!(left, "Ferrit Monitor 11");
+            browser.click_text("dialog[open] .button", "Done").await;
+            browser.assert_well();
+            assert_eq!(read(address, "ferrit-monitor-10").await["brand"], "Renamed");
+            assert_eq!(read(address, "karst-monitor-2").await["brand"], "Karst");
+        })
+        .await;
     });
 }

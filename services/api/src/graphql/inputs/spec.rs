@@ -33,9 +33,9 @@ pub(crate) struct SpecInput {
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SpecRefInput {
     /// The spec key or an alias of it.
-    key: String,
+    pub(super) key: String,
     /// Only the spec with this qualifier; all specs of the key when absent.
-    qualifier: Option<String>,
+    pub(super) qualifier: Option<String>,
 }
 
 /// The input of `setSpecs`.

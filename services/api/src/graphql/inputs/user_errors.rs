@@ -3,7 +3,7 @@
 use async_graphql::{ID, MaybeUndefined};
 use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
-use vitrine_model::id::{CategoryId, GlobalId, ImportId, ProductId, SupplierId};
+use vitrine_model::id::{BulkChangeId, CategoryId, GlobalId, ImportId, ProductId, SupplierId};
 
 /// The parsed input of a mutation.
 #[derive(Debug)]
@@ -78,6 +78,34 @@ impl UserErrors {
             Ok(GlobalId::Import(id)) => Some(id),
             _ => self.wrong_id(path, "import"),
         }
+    }
+
+    /// Decodes the id of a bulk change. Adds an error if it is not one.
+    pub(crate) fn bulk_change(&mut self, path: Vec<String>, id: &ID) -> Option<BulkChangeId> {
+        match GlobalId::decode(id) {
+            Ok(GlobalId::BulkChange(id)) => Some(id),
+            _ => self.wrong_id(path, "bulk change"),
+        }
+    }
+
+    /// Names the first field of paths as the input does.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        for error in &mut self.0 {
+            if let Some(first) = error.path.first_mut()
+                && first == from
+            {
+                to.clone_into(first);
+            }
+        }
+    }
+
+    /// Adds errors about the fields of a field.
+    pub(crate) fn add_within(&mut self, field: &str, others: Self) {
+        let within = others.0.into_iter().map(|mut error| {
+            error.path.insert(0, field.to_owned());
+            error
+        });
+        self.0.extend(within);
     }
 
     /// Returns the parsed value, or the errors if there are any. The value is `None` if a part of

@@ -26,6 +26,8 @@ pub(crate) enum ChangeOrigin {
     Mutation,
     /// A mutation of an admin that restored an earlier revision.
     Revert,
+    /// A bulk change of an admin.
+    BulkChange,
     /// An import.
     Import,
     /// A merge of spec keys: of the key into which it was merged, and of products that had the other one.

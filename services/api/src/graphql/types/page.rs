@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_graphql::{Context, Object, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
+use vitrine_domain::admin::bulk::{ListedBulkChanges, ListedBulkItems};
 use vitrine_domain::facets::FacetsQuery;
 use vitrine_domain::history::ListedHistory;
 use vitrine_domain::import_runs::{ListedImports, ListedRejects};
@@ -49,6 +50,8 @@ pub(super) enum Ends<'a> {
     Imports(&'a ListedImports),
     Rejects(&'a ListedRejects),
     History(&'a ListedHistory),
+    BulkItems(&'a ListedBulkItems),
+    BulkChanges(&'a ListedBulkChanges),
 }
 
 /// The position of a page in its list. Both flags are exact and describe the list as it is now.
@@ -67,6 +70,8 @@ impl PageInfo<'_> {
             Ends::Imports(page) => catalog.imports_follow(page).boxed().await.at(ctx),
             Ends::Rejects(page) => catalog.rejects_follow(page).boxed().await.at(ctx),
             Ends::History(page) => catalog.history_follows(page).boxed().await.at(ctx),
+            Ends::BulkItems(page) => catalog.bulk_items_follow(page).boxed().await.at(ctx),
+            Ends::BulkChanges(page) => catalog.bulk_changes_follow(page).boxed().await.at(ctx),
         }
     }
 
@@ -82,6 +87,8 @@ impl PageInfo<'_> {
             Ends::Imports(page) => catalog.imports_precede(page).boxed().await.at(ctx),
             Ends::Rejects(page) => catalog.rejects_precede(page).boxed().await.at(ctx),
             Ends::History(page) => catalog.history_precedes(page).boxed().await.at(ctx),
+            Ends::BulkItems(page) => catalog.bulk_items_precede(page).boxed().await.at(ctx),
+            Ends::BulkChanges(page) => catalog.bulk_changes_precede(page).boxed().await.at(ctx),
         }
     }
 
@@ -96,6 +103,8 @@ impl PageInfo<'_> {
             Ends::Imports(page) => page.rows.first().map(ListedRow::cursor),
             Ends::Rejects(page) => page.rows.first().map(ListedRow::cursor),
             Ends::History(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::BulkItems(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::BulkChanges(page) => page.rows.first().map(ListedRow::cursor),
         }
     }
 
@@ -110,6 +119,8 @@ impl PageInfo<'_> {
             Ends::Imports(page) => page.rows.last().map(ListedRow::cursor),
             Ends::Rejects(page) => page.rows.last().map(ListedRow::cursor),
             Ends::History(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::BulkItems(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::BulkChanges(page) => page.rows.last().map(ListedRow::cursor),
         }
     }
 }
