@@ -68,6 +68,18 @@ const QUERIES: [(&str, &str); 21] = [
         "exportAuthor",
         r#"{ exportAuthor(authorId: "ben") { lines } }"#,
     ),
+    (
+        "history",
+        "query($id: ID!) { history(id: $id) { nodes { fields { before after } } } }",
+    ),
+    (
+        "bulkChanges",
+        "{ bulkChanges { nodes { items { nodes { message product { name } } } } } }",
+    ),
+    (
+        "bulkChange",
+        r#"{ bulkChange(id: "YgAAAAAAAAA") { items { nodes { product { name } } } } }"#,
+    ),
     ("workers", "{ workers { __typename } }"),
     ("dataVersions", "{ dataVersions { __typename } }"),
 ];

@@ -158,7 +158,13 @@ pub const MAX_SHARDS: usize = 8;
 /// The transactions that may span more than [`MAX_SHARDS`] shards.
 pub const MANY_SHARDS: &[ManyShards] = &[
     ManyShards {
-        collections: &["products", "names", "contributions", "stale_copies"],
+        collections: &[
+            "products",
+            "names",
+            "contributions",
+            "stale_copies",
+            "history",
+        ],
         why: "an import of products, one batch with its names and what their sources say at a time; the workers suppliers and merges, some hundred products at a time",
     },
     ManyShards {
