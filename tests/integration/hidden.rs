@@ -8,7 +8,7 @@ use vitrine_model::product::ProductStatus;
 const MARK: &str = "sekret";
 
 /// One query of each field of the query root that could show the hidden products.
-const QUERIES: [(&str, &str); 21] = [
+const QUERIES: [(&str, &str); 24] = [
     (
         "node",
         "query($id: ID!) { node(id: $id) { ... on Product { name slug } } }",
