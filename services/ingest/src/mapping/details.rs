@@ -89,11 +89,10 @@ fn detail(path: String, value: &toml::Value, defaults: &Reading) -> Result<Detai
 
 fn single(section: &Section<'_>, defaults: &Reading) -> Result<Detail, MappingError> {
     let number = section.choice("type", &[("text", false), ("number", true)])?;
-    let field = Field::of(section, defaults)?;
     Ok(if number.unwrap_or(false) {
-        Detail::Number(field)
+        Detail::Number(Field::of(section, &defaults.of_numbers())?)
     } else {
-        Detail::Text(field)
+        Detail::Text(Field::of(section, defaults)?)
     })
 }
 

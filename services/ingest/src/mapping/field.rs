@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::money::{Currency, Money};
 
 use super::condition::Condition;
 use super::error::MappingError;
@@ -242,11 +243,17 @@ impl Field {
         self.convert(row, &mut |reading, value| as_text(reading, value))
     }
 
-    /// The value as a plain number in text, for amounts of money, or the reason why it is invalid.
-    pub(crate) fn try_plain_number(&self, row: Row<'_>) -> Result<Option<String>, String> {
+    /// The value as an amount of money, or the reason why it is invalid. Its currency is asked for
+    /// if there is an amount.
+    pub(crate) fn try_money(
+        &self,
+        row: Row<'_>,
+        currency: &dyn Fn() -> Result<Currency, String>,
+    ) -> Result<Option<Money>, String> {
         self.convert(row, &mut |reading, value| {
             let text = as_text(reading, value)?;
-            text.map(|text| reading.plain_number(&text)).transpose()
+            let money = |text: String| reading.money(&text, currency);
+            text.map(money).transpose()
         })
     }
 

@@ -1,5 +1,9 @@
 //! Numbers in feeds.
 
+mod decimal;
+
+pub(crate) use decimal::{Decimal, Factor, Round};
+
 /// The format of numbers in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NumberFormat {

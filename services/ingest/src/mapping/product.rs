@@ -319,7 +319,7 @@ fn price_of(
     defaults: &Reading,
 ) -> Result<(Field, Field), MappingError> {
     let section = Section::of(path, value)?;
-    let amount = required(&section, "amount", defaults)?;
+    let amount = required(&section, "amount", &defaults.of_numbers())?;
     let currency = required(&section, "currency", &defaults.refusing_on_bad(ON_BAD))?;
     section.finish()?;
     Ok((amount, currency))
@@ -331,11 +331,8 @@ fn status_of(word: &str) -> Result<ProductStatus, String> {
 }
 
 fn read_price(amount: &Field, currency: &Field, row: Row<'_>) -> Result<Option<Money>, String> {
-    let Some(plain) = amount.try_plain_number(row)? else {
-        return Ok(None);
-    };
-    let code = currency.try_text(row)?.ok_or("has no currency")?;
-    let currency = Currency::parse(&code).map_err(|error| error.to_string())?;
-    let money = Money::parse(&plain, currency).map_err(|error| error.to_string())?;
-    Ok(Some(money))
+    amount.try_money(row, &|| {
+        let code = currency.try_text(row)?.ok_or("has no currency")?;
+        Currency::parse(&code).map_err(|error| error.to_string())
+    })
 }

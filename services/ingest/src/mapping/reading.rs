@@ -6,10 +6,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::money::{Currency, InvalidMoney, Money};
 
 use super::clean::{Clean, Html};
 use super::date::{self, DateFormat};
-use super::number::{self, NumberFormat, shortened};
+use super::number::{self, Factor, NumberFormat, Round, shortened};
 use super::uses::Uses;
 
 mod settings;
@@ -31,17 +32,6 @@ pub(crate) enum OnBad {
     Ignore,
 }
 
-/// How a number becomes a whole one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Round {
-    /// To the nearest whole number; halves away from zero.
-    Nearest,
-    /// Up.
-    Up,
-    /// Down.
-    Down,
-}
-
 /// How a value is read, as determined by the settings of a field or a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
@@ -58,6 +48,9 @@ pub(crate) struct Reading {
     no: Vec<String>,
     min: Option<f64>,
     max: Option<f64>,
+    factor: Option<Factor>,
+    /// Why `multiply` and `divide` are refused, if they have no effect on the value.
+    no_factor: Option<&'static str>,
     round: Option<Round>,
     /// What happens if the value is invalid.
     pub(crate) on_bad: OnBad,
@@ -93,6 +86,9 @@ pub(crate) enum Scalar<'v> {
     Boolean(bool),
 }
 
+const NO_NUMBER: &str = "has no effect: it is for numbers, which are the amounts of prices, ratings, votes, \
+                         details with type = \"number\", and what rules for specs read";
+
 impl Default for Reading {
     fn default() -> Self {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -110,6 +106,8 @@ impl Default for Reading {
             no: words(&["false", "no", "n", "0"]),
             min: None,
             max: None,
+            factor: None,
+            no_factor: Some(NO_NUMBER),
             round: None,
             on_bad: OnBad::default(),
             no_on_bad: None,
@@ -134,6 +132,23 @@ impl Reading {
         let no_on_bad = self.no_on_bad.or(Some(reason));
         Self {
             no_on_bad,
+            ..self.clone()
+        }
+    }
+
+    /// Returns this reading for numbers, which can be multiplied and divided.
+    pub(super) fn of_numbers(&self) -> Self {
+        Self {
+            no_factor: None,
+            ..self.clone()
+        }
+    }
+
+    /// Returns this reading for values whose `multiply` and `divide` have no effect, for this
+    /// reason: setting them is refused.
+    pub(super) fn refusing_factor(&self, reason: &'static str) -> Self {
+        Self {
+            no_factor: Some(reason),
             ..self.clone()
         }
     }
@@ -210,7 +225,7 @@ impl Reading {
         self.unrounded(scalar).map(|number| self.rounded(number))
     }
 
-    /// Reads a scalar as a number within the limits.
+    /// Reads a scalar as a number within the limits, multiplied and divided.
     ///
     /// # Errors
     /// What is wrong with the value.
@@ -220,7 +235,21 @@ impl Reading {
             Scalar::Text(text) => self.numbers.parse(text)?,
             Scalar::Boolean(value) => return Err(format!("is {value} instead of a number")),
         };
-        self.within(number)
+        let number = number::exact(number).map_err(|reason| format!("{number} {reason}"))?;
+        self.within(number)?;
+        let Some(factor) = self.factor else {
+            return Ok(number);
+        };
+        let calculated = match scalar {
+            Scalar::Text(text) => factor.apply(&self.numbers.plain(text)?),
+            _ => factor.apply(&number.to_string()),
+        };
+        calculated?.to_number()
+    }
+
+    /// Returns true if numbers are multiplied or divided.
+    pub(crate) fn calculates(&self) -> bool {
+        self.factor.is_some()
     }
 
     /// Reads a text that is only a number; limits do not apply.
@@ -228,24 +257,46 @@ impl Reading {
         self.numbers.parse(text)
     }
 
-    /// Normalises a number in text, for amounts of money.
+    /// Reads a text as an amount of money within the limits, multiplied, divided and rounded.
     ///
     /// # Errors
     /// What is wrong with the value.
-    pub(crate) fn plain_number(&self, text: &str) -> Result<String, String> {
-        self.numbers.plain(text)
+    pub(crate) fn money(
+        &self,
+        text: &str,
+        currency: &dyn Fn() -> Result<Currency, String>,
+    ) -> Result<Money, String> {
+        let plain = self.numbers.plain(text)?;
+        if let Ok(number) = plain.parse() {
+            self.within(number)?;
+        }
+        let currency = currency()?;
+        let mut amount = plain.clone();
+        if self.factor.is_some() || self.round.is_some() {
+            let mut calculated = self.factor.unwrap_or_default().apply(&plain)?;
+            if let Some(round) = self.round {
+                calculated = calculated.rounded(round, currency.decimals());
+            }
+            amount = calculated.to_string();
+        }
+        Money::parse(&amount, currency).map_err(|error| {
+            let becomes = self.factor.map(|_| format!("{plain} becomes {amount}: "));
+            let finer = matches!(error, InvalidMoney::Decimals { .. });
+            let hint = if finer {
+                "; round says which amount to take instead"
+            } else {
+                ""
+            };
+            format!("{}{error}{hint}", becomes.unwrap_or_default())
+        })
     }
 
-    /// Checks that a number is finite, exact and within the limits.
-    ///
-    /// # Errors
-    /// Which limit is exceeded.
-    pub(crate) fn within(&self, number: f64) -> Result<f64, String> {
-        let number = number::exact(number).map_err(|reason| format!("{number} {reason}"))?;
+    /// Checks that a number is within the limits.
+    fn within(&self, number: f64) -> Result<(), String> {
         match (self.min, self.max) {
             (Some(min), _) if number < min => Err(format!("{number} is below {min}")),
             (_, Some(max)) if number > max => Err(format!("{number} is above {max}")),
-            _ => Ok(number),
+            _ => Ok(()),
         }
     }
 

@@ -51,6 +51,7 @@ impl ReviewMapping {
         read_table: &mut super::ReadTable<'_>,
     ) -> Result<Self, MappingError> {
         let optional = |name| optional(section, name, defaults);
+        let votes = |name| self::optional(section, name, &defaults.of_numbers());
         let review = Self {
             external_id: required(section, "external_id", defaults)?,
             product: required(section, "product", defaults)?,
@@ -66,9 +67,9 @@ impl ReviewMapping {
             verified: optional("verified")?,
             media: media::read_of_review(section, defaults)?,
             attributes: attributes(section, defaults, read_table)?,
-            helpful: optional("helpful")?,
-            unhelpful: optional("unhelpful")?,
-            votes: optional("votes")?,
+            helpful: votes("helpful")?,
+            unhelpful: votes("unhelpful")?,
+            votes: votes("votes")?,
             created_at: optional("created_at")?,
         };
         if review.votes.is_some() && (review.unhelpful.is_some() || review.helpful.is_none()) {
@@ -216,7 +217,7 @@ fn attributes(
 fn rating(section: &Section<'_>, defaults: &Reading) -> Result<RatingField, MappingError> {
     let value = section.value("rating");
     let value = value.ok_or_else(|| section.invalid("rating", "is required"))?;
-    RatingField::read(section.at("rating"), value, defaults)
+    RatingField::read(section.at("rating"), value, &defaults.of_numbers())
 }
 
 fn dimensions(
@@ -224,8 +225,9 @@ fn dimensions(
     defaults: &Reading,
 ) -> Result<Vec<(String, RatingField)>, MappingError> {
     let entries = section.entries("dimensions")?;
+    let numbers = defaults.of_numbers();
     entries
         .into_iter()
-        .map(|(path, name, value)| Ok((name.clone(), RatingField::read(path, value, defaults)?)))
+        .map(|(path, name, value)| Ok((name.clone(), RatingField::read(path, value, &numbers)?)))
         .collect()
 }

@@ -39,7 +39,7 @@ pub(super) fn parts(
     entries: Vec<(String, &String, &toml::Value)>,
     defaults: &Reading,
 ) -> Result<Parts, MappingError> {
-    let reading = defaults.refusing_on_bad(ON_BAD);
+    let reading = defaults.refusing_on_bad(ON_BAD).refusing_factor(NO_FACTOR);
     entries
         .into_iter()
         .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, &reading)?)))
@@ -48,6 +48,9 @@ pub(super) fn parts(
 
 const ON_BAD: &str = "has no effect in a part: a bad part makes the whole text bad, and on_bad beside \
                       the template says what happens then";
+
+const NO_FACTOR: &str = "has no effect in a part, which is text; beside the template it changes the number that the \
+                         text is";
 
 impl Template {
     /// Parses the template of a setting.

@@ -3,9 +3,10 @@
 use super::super::clean::{Clean, Html};
 use super::super::date::DateFormat;
 use super::super::error::MappingError;
+use super::super::number::{Decimal, Factor, Round};
 use super::super::section::Section;
 use super::words::spelling_key;
-use super::{OnBad, Reading, Round};
+use super::{OnBad, Reading};
 
 impl OnBad {
     const WORDS: [(&'static str, Self); 3] = [
@@ -15,13 +16,11 @@ impl OnBad {
     ];
 }
 
-impl Round {
-    const WORDS: [(&'static str, Self); 3] = [
-        ("nearest", Self::Nearest),
-        ("up", Self::Up),
-        ("down", Self::Down),
-    ];
-}
+const ROUND: [(&str, Round); 3] = [
+    ("nearest", Round::Nearest),
+    ("up", Round::Up),
+    ("down", Round::Down),
+];
 
 impl Reading {
     /// Returns this reading with the settings of a section applied.
@@ -31,7 +30,8 @@ impl Reading {
         reading.read_formats(section)?;
         reading.min = section.number("min")?.or(reading.min);
         reading.max = section.number("max")?.or(reading.max);
-        reading.round = section.choice("round", &Round::WORDS)?.or(reading.round);
+        reading.round = section.choice("round", &ROUND)?.or(reading.round);
+        reading.read_factor(section)?;
         if let Some(on_bad) = section.choice("on_bad", &OnBad::WORDS)? {
             if let Some(reason) = reading.no_on_bad {
                 return Err(section.invalid("on_bad", reason));
@@ -39,6 +39,20 @@ impl Reading {
             reading.on_bad = on_bad;
         }
         Ok(reading)
+    }
+
+    fn read_factor(&mut self, section: &Section<'_>) -> Result<(), MappingError> {
+        if let Some(reason) = self.no_factor {
+            let set = ["multiply", "divide"]
+                .into_iter()
+                .find(|name| section.has(name));
+            return set.map_or(Ok(()), |name| Err(section.invalid(name, reason)));
+        }
+        let mut factor = self.factor.unwrap_or_default();
+        factor.multiply = number_above_0(section, "multiply")?.or(factor.multiply);
+        factor.divide = number_above_0(section, "divide")?.or(factor.divide);
+        self.factor = Some(factor).filter(|factor| *factor != Factor::default());
+        Ok(())
     }
 
     fn read_words(&mut self, section: &Section<'_>) -> Result<(), MappingError> {
@@ -98,6 +112,22 @@ impl Reading {
             self.dates = formats.map_err(|reason| section.invalid("date", reason))?;
         }
         Ok(())
+    }
+}
+
+/// Reads a number to calculate with.
+fn number_above_0(
+    section: &Section<'_>,
+    name: &'static str,
+) -> Result<Option<Decimal>, MappingError> {
+    section.number(name)?;
+    let Some(value) = section.value(name) else {
+        return Ok(None);
+    };
+    match Decimal::of_setting(value) {
+        Some(number) if number.is_one() => Err(section.invalid(name, "1 has no effect")),
+        Some(number) => Ok(Some(number)),
+        None => Err(section.invalid(name, "is not a number above 0")),
     }
 }
 

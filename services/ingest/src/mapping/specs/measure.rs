@@ -1,5 +1,7 @@
 //! Reading quantities.
 
+use std::borrow::Cow;
+
 use vitrine_model::spec::SpecValue;
 use vitrine_model::unit::Unit;
 
@@ -37,7 +39,7 @@ impl SpecReading {
             (None, None) => return Err("has no unit, and the mapping specifies none".to_owned()),
         };
         Ok(SpecValue::Quantity {
-            value: reading.within(number)?,
+            value: number,
             unit: unit.to_owned(),
         })
     }
@@ -46,11 +48,14 @@ impl SpecReading {
     fn quantity_in_text(&self, text: &str, reading: &Reading) -> Result<(f64, &Unit), String> {
         let is_unit = |c: char| c.is_alphabetic() || "°%‰\"″′'µ".contains(c);
         let end = text.find(is_unit).unwrap_or(text.len());
-        let number = reading.bare_number(&text[..end]);
+        let is_number = reading.bare_number(&text[..end]);
         let unit = self.table.find(&text[end..]);
         let number_is_wrong = text[..end].contains(|c: char| c.is_ascii_digit());
-        match (number, unit) {
-            (Ok(number), Some(unit)) => Ok((number, unit)),
+        match (is_number, unit) {
+            (Ok(_), Some(unit)) => {
+                let number = Scalar::Text(Cow::Borrowed(&text[..end]));
+                Ok((reading.number(&number)?, unit))
+            }
             (Err(wrong), Some(_)) if number_is_wrong => {
                 Err(format!("{:?} is not a quantity: {wrong}", shortened(text)))
             }

@@ -162,11 +162,21 @@ impl Specs {
         if by.is_empty() {
             by.push(&self.setting);
         }
+        let reading = applied(rules, &self.reading.of_numbers());
+        let reading = reading.and_then(|reading| {
+            let of_numbers = if reading.calculates() {
+                options.check_calculated()
+            } else {
+                Ok(())
+            };
+            let calculated = |reason| format!("multiply or divide {reason}");
+            of_numbers.map_err(calculated).map(|()| reading)
+        });
         SpecReading {
             by: by.join(", "),
             key,
             options,
-            reading: applied(rules, &self.reading),
+            reading,
             table: Arc::clone(&self.table),
         }
     }

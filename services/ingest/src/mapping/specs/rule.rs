@@ -91,9 +91,10 @@ pub(super) fn read(
     table: &UnitTable,
 ) -> Result<Vec<Rule>, MappingError> {
     let numbered = numbered(&section.at("rules"), section.values("rules"));
+    let reading = reading.of_numbers();
     let read = |(path, value): &(String, &toml::Value)| {
         let section = Section::of(path.clone(), value)?;
-        let rule = Rule::read(&section, value, reading, table)?;
+        let rule = Rule::read(&section, value, &reading, table)?;
         section.finish()?;
         Ok(rule)
     };
@@ -168,6 +169,12 @@ impl Rule {
         }
         let options = RuleOptions::read(section, table, reading)?;
         reading.with(section)?;
+        let factor = ["multiply", "divide"]
+            .into_iter()
+            .find(|name| section.has(name));
+        if let (Some(name), Err(reason)) = (factor, options.check_calculated()) {
+            return Err(section.invalid(name, reason));
+        }
         let categories = section.texts("category")?;
         Ok(Self {
             paths,
@@ -245,6 +252,22 @@ impl RuleOptions {
             parts: ObjectParts::read(section, uses)?,
             where_item: Condition::of_items(section, reading)?,
         })
+    }
+
+    /// Fails if values are not read as numbers, so that they can be multiplied and divided.
+    ///
+    /// # Errors
+    /// What they are.
+    pub(super) fn check_calculated(&self) -> Result<(), String> {
+        match (self.value_type, self.list) {
+            (_, Some(List::Count)) => {
+                Err("has no effect on the number of items of list = \"count\"".to_owned())
+            }
+            (None | Some(ValueType::Number | ValueType::Quantity), _) => Ok(()),
+            (Some(other), _) => Err(format!(
+                "has no effect: it is for numbers, and type = \"{other}\" is none"
+            )),
+        }
     }
 
     /// Applies the options of a later rule.

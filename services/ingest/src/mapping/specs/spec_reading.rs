@@ -301,7 +301,7 @@ impl SpecReading {
         let Some(scalar) = reading.scalar(given)? else {
             return Ok(None);
         };
-        let value = match self.value_type(&scalar, unit) {
+        let value = match self.value_type(&scalar, unit, reading) {
             ValueType::Text => {
                 SpecValue::Text(reading.text(given)?.unwrap_or_default().into_owned())
             }
@@ -317,12 +317,12 @@ impl SpecReading {
     }
 
     /// The type: that of the settings, otherwise the one suggested by the feed's type.
-    fn value_type(&self, scalar: &Scalar<'_>, unit: Option<&str>) -> ValueType {
+    fn value_type(&self, scalar: &Scalar<'_>, unit: Option<&str>, reading: &Reading) -> ValueType {
         let suggested = match scalar {
-            Scalar::Boolean(_) => ValueType::Boolean,
+            Scalar::Boolean(_) if !reading.calculates() => ValueType::Boolean,
             _ if unit.is_some() => ValueType::Quantity,
-            Scalar::Number(_) => ValueType::Number,
-            Scalar::Text(_) => ValueType::Text,
+            Scalar::Text(_) if !reading.calculates() => ValueType::Text,
+            _ => ValueType::Number,
         };
         if unit == Some("") {
             return ValueType::Number;

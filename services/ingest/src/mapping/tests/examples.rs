@@ -117,6 +117,22 @@ const EXAMPLES: &[Example] = &[
         "category: Light > Lamps",
     ),
     (
+        "a price in cents",
+        At::Product,
+        &[r#"price = { amount = { from = "cents", divide = 100 }, currency = { value = "EUR" } }"#],
+        r#"{"cents": 1999}"#,
+        "price: 19.99 EUR",
+    ),
+    (
+        "a price for 100 pieces, rounded to whole cents for one",
+        At::Product,
+        &[
+            r#"price = { amount = { from = "per_100", divide = 100, round = "nearest" }, currency = { value = "EUR" } }"#,
+        ],
+        r#"{"per_100": "12.99"}"#,
+        "price: 0.13 EUR",
+    ),
+    (
         "several pictures in one text",
         At::Product,
         &[r#"media = { url = "images", cut_at = "|" }"#],
@@ -171,6 +187,22 @@ const EXAMPLES: &[Example] = &[
         ],
         r#"{"fps": [30, 60]}"#,
         "min_rate=30 fps, max_rate=60 fps",
+    ),
+    (
+        "shares as percentages, and tenths of millimetres",
+        At::Specs,
+        &[
+            "[[product.specs.rules]]",
+            r#"path = "recycled""#,
+            "multiply = 100",
+            r#"unit = "%""#,
+            "[[product.specs.rules]]",
+            r#"path = "height""#,
+            "divide = 10",
+            r#"unit = "mm""#,
+        ],
+        r#"{"recycled": "0.07", "height": 4205}"#,
+        "recycled=7%, height=420.5 mm",
     ),
     (
         "a rule for some rows",

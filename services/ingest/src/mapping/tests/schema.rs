@@ -7,7 +7,7 @@ use super::*;
 mod agreement;
 
 /// The mapping of all parts, with `{}` where a setting is added, and the part of the schema.
-const PARTS: [(&str, &str); 21] = [
+const PARTS: [(&str, &str); 23] = [
     ("", "{}"),
     ("defaults", "[defaults]\n{}"),
     (
@@ -40,12 +40,20 @@ const PARTS: [(&str, &str); 21] = [
         "[product]\nPRODUCT\n[product.brand]\n{}\nfrom = \"a\"",
     ),
     (
+        "number_table",
+        "[product]\nPRODUCT\n[product.price]\ncurrency = \"c\"\n[product.price.amount]\n{}\nfrom = \"a\"",
+    ),
+    (
         "category_table",
         "[product]\nPRODUCT_BUT_CATEGORY\n[product.category]\n{}\nfrom = \"a\"",
     ),
     (
         "detail_table",
         "[product]\nPRODUCT\n[product.details.x]\n{}\nfrom = \"a\"",
+    ),
+    (
+        "detail_table",
+        "[product]\nPRODUCT\n[product.details.x]\n{}\ntype = \"number\"\nfrom = \"a\"",
     ),
     (
         "detail_table",

@@ -43,6 +43,9 @@ fn is_valid(schema: &Value, root: &Value, value: &Value) -> bool {
         "minimum" => value
             .as_f64()
             .is_none_or(|number| number >= rule.as_f64().unwrap()),
+        "exclusiveMinimum" => value
+            .as_f64()
+            .is_none_or(|number| number > rule.as_f64().unwrap()),
         "maximum" => value
             .as_f64()
             .is_none_or(|number| number <= rule.as_f64().unwrap()),
