@@ -34,8 +34,8 @@ enum Source {
     Text(Field, Option<String>),
     /// Several such texts, of which one is picked.
     Texts(Items, Option<String>, Pick),
-    /// The first of these that has names.
-    First(Vec<Category>),
+    /// The first of these that has names. The flag is false if it is one of another such list.
+    First(Vec<Category>, bool),
 }
 
 /// A level of a category.
@@ -79,10 +79,12 @@ impl Category {
                 (source, max_levels, default)
             }
             toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
-                let one = |(path, item)| Self::read(path, item, defaults);
-                let items = numbered(&path, items).into_iter();
+                let readings = defaults.of_list(items.len());
+                let items = numbered(&path, items).into_iter().zip(readings);
+                let one =
+                    |((path, item), defaults): (_, Reading)| Self::read(path, item, &defaults);
                 let all: Result<_, MappingError> = items.map(one).collect();
-                (Source::First(all?), None, None)
+                (Source::First(all?, !defaults.is_followed()), None, None)
             }
             value => {
                 let one = |text: &str| !text.contains("[]");
@@ -137,7 +139,9 @@ impl Category {
                 let texts = items.texts(row, problems).into_iter();
                 pick.one(texts.map(|text| split(&text, separator.as_deref())))
             }
-            Source::First(all) => all.iter().find_map(|one| one.known_names(row, problems)),
+            Source::First(all, last) => {
+                problems.first_of(all, *last, |one, problems| one.known_names(row, problems))
+            }
         }
     }
 
@@ -211,7 +215,11 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingEr
     }
     let levels = section.values("levels");
     if !levels.is_empty() {
-        return Ok(Source::Levels(read_levels(section, levels, defaults)?));
+        return Ok(Source::Levels(read_levels(
+            section,
+            levels,
+            &defaults.last(),
+        )?));
     }
     let table = section.entries("table")?;
     let separator = section.text("separator")?.map(str::to_owned);

@@ -40,12 +40,14 @@ pub(crate) struct Field {
     steps: Steps,
     reading: Reading,
     default: Option<Value>,
+    /// Whether it is the path of several for one setting that is shown if none has a known value.
+    shown: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// The first of these paths that has a known value.
-    Paths(Vec<(Path, Arc<Use>)>),
+    /// The value at this path.
+    Path(Path, Arc<Use>),
     /// The first of these fields that has a known value.
     Fields(Vec<Field>),
     /// A template of several values.
@@ -87,45 +89,90 @@ impl Field {
             }
             paths => {
                 let paths = super::section::texts(&path, paths)?;
-                let name = paths.first().copied().unwrap_or(&path).to_owned();
                 let source = source::paths(&path, &path, &paths, false, defaults)?;
-                Ok(Self::with(path, name, source, defaults.clone()))
+                let one = Self::with(
+                    path.clone(),
+                    path,
+                    Source::Fields(Vec::new()),
+                    defaults.clone(),
+                );
+                Ok(one.at(source))
             }
         }
     }
 
     /// Reads a field from a table, which may have further settings.
     pub(super) fn of(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
-        let steps = Steps::read(section)?;
-        Ok(Self {
-            default: section.value("default").map(json),
-            ..Self::of_steps(section, steps, defaults)?
-        })
+        let default = section.value("default").map(json);
+        Self::of_steps(section, Steps::read(section)?, default, defaults)
     }
 
     /// Reads a field from a table whose separator and default are not those of the field.
     pub(super) fn of_one(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
-        Self::of_steps(section, Steps::read_without_list(section)?, defaults)
+        Self::of_steps(section, Steps::read_without_list(section)?, None, defaults)
     }
 
     fn of_steps(
         section: &Section<'_>,
         steps: Steps,
+        default: Option<Value>,
         defaults: &Reading,
     ) -> Result<Self, MappingError> {
         let reading = defaults.with(section)?;
-        let (name, source) = source(section, &steps, defaults)?;
-        Ok(Self {
+        let source = source(section, &steps, defaults)?;
+        let setting = section.path().to_owned();
+        let name = setting.clone();
+        let one = Self {
             condition: Condition::read(section, defaults)?,
             steps,
-            ..Self::with(section.path().to_owned(), name, source, reading)
+            default,
+            ..Self::with(setting, name, Source::Fields(Vec::new()), reading)
+        };
+        Ok(match source {
+            source::Given::Paths(paths) => one.at(paths),
+            source::Given::Made(source) => Self { source, ..one },
         })
+    }
+
+    /// Returns this field with the value at a path, or of several the first that is known: a list
+    /// of fields with the same settings.
+    fn at(self, paths: Vec<source::NamedPath>) -> Self {
+        let (several, length) = (paths.len() > 1, paths.len());
+        let mut fields = paths.into_iter().enumerate().map(|(at, path)| {
+            let last = at + 1 == length;
+            let followed = self.reading.is_followed();
+            Self {
+                name: path.name,
+                source: Source::Path(path.path, path.used),
+                reading: if last && !followed {
+                    self.reading.last()
+                } else {
+                    self.reading.clone()
+                },
+                default: self.default.clone().filter(|_| last),
+                shown: last,
+                ..self.clone()
+            }
+        });
+        if !several {
+            return fields.next().unwrap_or(self);
+        }
+        let fields: Vec<Self> = fields.collect();
+        Self {
+            name: fields[0].name.clone(),
+            source: Source::Fields(fields),
+            reading: self.reading,
+            condition: None,
+            steps: Steps::default(),
+            default: None,
+            ..self
+        }
     }
 
     /// Returns the field whose value is the item of a list itself. `name` is the path of the list.
     pub(super) fn of_item(setting: String, name: &str, reading: &Reading) -> Self {
         let here = reading.uses.add(&setting, ".");
-        let source = Source::Paths(vec![(Path::HERE, here)]);
+        let source = Source::Path(Path::HERE, here);
         Self::with(setting, name.to_owned(), source, reading.clone())
     }
 
@@ -134,9 +181,11 @@ impl Field {
         items: &[toml::Value],
         defaults: &Reading,
     ) -> Result<Self, MappingError> {
-        let items = numbered(&path, items).into_iter();
+        let items = numbered(&path, items)
+            .into_iter()
+            .zip(defaults.of_list(items.len()));
         let fields: Result<Vec<Self>, MappingError> = items
-            .map(|(path, item)| Self::read(path, item, defaults))
+            .map(|((path, item), defaults)| Self::read(path, item, &defaults))
             .collect();
         let fields = fields?;
         let name = fields
@@ -159,6 +208,7 @@ impl Field {
             steps: Steps::default(),
             reading,
             default: None,
+            shown: true,
         }
     }
 
@@ -197,39 +247,34 @@ impl Field {
         show: &dyn Fn(&T) -> String,
     ) -> Option<T> {
         if let Source::Fields(fields) = &self.source {
-            let mut fields = fields.iter();
-            return fields.find_map(|field| field.known(row, problems, read, show));
+            return problems.first_of(fields, !self.reading.is_followed(), |field, problems| {
+                field.known(row, problems, read, show)
+            });
         }
         let read = read(self);
-        problems.trace(|| {
-            let (path, raw) = self.origin(row);
-            Traced {
-                setting: self.setting.clone(),
-                path,
-                raw: raw
-                    .map(|raw| shortened(&raw.to_string()))
-                    .unwrap_or_default(),
-                value: read
-                    .as_ref()
-                    .map(|read| read.as_ref().map(show))
-                    .map_err(Clone::clone),
-            }
-        });
+        if self.shown || !matches!(read, Ok(None)) {
+            problems.trace(|| {
+                let (path, raw) = self.origin(row);
+                Traced {
+                    setting: self.setting.clone(),
+                    path,
+                    raw: raw
+                        .map(|raw| shortened(&raw.to_string()))
+                        .unwrap_or_default(),
+                    value: read
+                        .as_ref()
+                        .map(|read| read.as_ref().map(show))
+                        .map_err(Clone::clone),
+                }
+            });
+        }
         problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The path and the value that the field is read from.
     fn origin<'v>(&self, row: Row<'v>) -> (String, Option<&'v Value>) {
         match &self.source {
-            Source::Paths(paths) => {
-                let known = |path: &Path| {
-                    path.first(row)
-                        .is_some_and(|raw| self.reading.is_known(raw))
-                };
-                let found = paths.iter().find(|(path, _)| known(path)).or(paths.first());
-                let found = found.map(|(path, _)| (path.to_string(), path.first(row)));
-                found.unwrap_or_default()
-            }
+            Source::Path(path, _) => (path.to_string(), path.first(row)),
             // Each of these is read, and traced, by itself.
             Source::Fields(_) => Default::default(),
             Source::Template(_) => ("(template)".to_owned(), None),
@@ -337,7 +382,7 @@ impl Field {
     /// The value of the source after its steps.
     fn value<'v>(&'v self, row: Row<'v>) -> Result<Option<SourceValue<'v>>, String> {
         match &self.source {
-            Source::Paths(paths) => self.first_at(paths, row),
+            Source::Path(path, used) => self.value_at(path, used, row),
             Source::Constant(value) => Ok(Some(SourceValue::Raw(value))),
             Source::Template(template) => {
                 let text = template.fill(row, &self.reading)?;
@@ -348,25 +393,24 @@ impl Field {
         }
     }
 
-    fn first_at<'v>(
+    fn value_at<'v>(
         &self,
-        paths: &[(Path, Arc<Use>)],
+        path: &Path,
+        used: &Use,
         row: Row<'v>,
     ) -> Result<Option<SourceValue<'v>>, String> {
-        for (path, used) in paths {
-            let raw = path.first(row);
-            used.asked(raw.is_some());
-            let Some(raw) = raw else { continue };
-            if !self.steps.is_none() {
-                let items = self.steps.items(path, row, raw);
-                if let Some(text) = self.steps.apply(&items, &self.reading)? {
-                    return Ok(Some(SourceValue::Text(text)));
-                }
-            } else if self.reading.scalar(raw)?.is_some() {
-                return Ok(Some(SourceValue::Raw(raw)));
-            }
+        let raw = path.first(row);
+        used.asked(raw.is_some());
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        if self.steps.is_none() {
+            let scalar = self.reading.scalar(raw)?;
+            return Ok(scalar.map(|_| SourceValue::Raw(raw)));
         }
-        Ok(None)
+        let items = self.steps.items(path, row, raw);
+        let text = self.steps.apply(&items, &self.reading)?;
+        Ok(text.map(SourceValue::Text))
     }
 }
 

@@ -154,7 +154,8 @@ impl MediaFields {
         problems: &mut Problems,
     ) -> Option<Media> {
         if let Err(reason) = check_url(url) {
-            problems.bad(field.on_bad(), &field.name, reason);
+            // No field follows one of several addresses.
+            problems.bad(field.on_bad().of_last(), &field.name, reason);
             return None;
         }
         Some(Media {

@@ -13,6 +13,9 @@ pub(crate) struct Problems {
     pub(crate) dropped: Vec<Rejection>,
     /// The values that are dropped and only counted.
     pub(crate) ignored: Vec<Rejection>,
+    /// The bad values of fields whose list is still being read: dropped if a later field has a
+    /// value, otherwise why the line is rejected.
+    pub(super) passed: Vec<Rejection>,
     /// The trace of each value; `None` unless the row is traced.
     pub(crate) trace: Option<Vec<Traced>>,
 }
@@ -37,7 +40,31 @@ impl Problems {
             OnBad::RejectLine => self.fatal.push(Rejection::new(field, reason)),
             OnBad::DropValue => self.dropped.push(Rejection::new(field, reason)),
             OnBad::Ignore => self.ignored.push(Rejection::new(field, reason)),
+            OnBad::NextField => self.passed.push(Rejection::new(field, reason)),
         }
+    }
+
+    /// Returns the first value of a list of fields. `last` is false if it is in another list, whose
+    /// later fields may still have a value.
+    pub(crate) fn first_of<F, T>(
+        &mut self,
+        fields: impl IntoIterator<Item = F>,
+        last: bool,
+        mut read: impl FnMut(F, &mut Self) -> Option<T>,
+    ) -> Option<T> {
+        let before = self.passed.len();
+        let mut fields = fields.into_iter();
+        let found = fields.find_map(|field| read(field, self));
+        if found.is_some() {
+            let passed = self.passed.drain(before..);
+            self.dropped.extend(passed.map(|one| Rejection {
+                reason: format!("{}; a later field of the list has a value", one.reason),
+                ..one
+            }));
+        } else if last {
+            self.fatal.extend(self.passed.drain(before..));
+        }
+        found
     }
 
     /// Adds an entry to the trace. Does nothing unless the row is traced (`--sample`).

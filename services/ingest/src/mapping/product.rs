@@ -226,7 +226,7 @@ impl ProductMapping {
     }
 
     fn price(&self, row: Row<'_>, problems: &mut Problems) -> Option<Money> {
-        self.prices.iter().find_map(|(amount, currency)| {
+        problems.first_of(&self.prices, true, |(amount, currency), problems| {
             amount.known(
                 row,
                 problems,
@@ -304,9 +304,11 @@ fn prices(section: &Section<'_>, defaults: &Reading) -> Result<Vec<(Field, Field
         Some(toml::Value::Array(prices)) => prices.as_slice(),
         Some(price) => return Ok(vec![price_of(section.at("price"), price, defaults)?]),
     };
+    let readings = defaults.of_list(prices.len());
     let prices = numbered(&section.at("price"), prices).into_iter();
     prices
-        .map(|(path, price)| price_of(path, price, defaults))
+        .zip(readings)
+        .map(|((path, price), defaults)| price_of(path, price, &defaults))
         .collect()
 }
 

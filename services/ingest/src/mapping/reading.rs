@@ -30,6 +30,19 @@ pub(crate) enum OnBad {
     DropValue,
     /// The value is dropped silently; for second readings of values that are also read otherwise.
     Ignore,
+    /// The next field of a list is read. The line is rejected if none of those that follow has a
+    /// value.
+    NextField,
+}
+
+impl OnBad {
+    /// What happens if no field follows.
+    pub(crate) fn of_last(self) -> Self {
+        match self {
+            Self::NextField => Self::RejectLine,
+            other => other,
+        }
+    }
 }
 
 /// How a value is read, as determined by the settings of a field or a rule.
@@ -56,6 +69,8 @@ pub(crate) struct Reading {
     pub(crate) on_bad: OnBad,
     /// Why `on_bad` is refused, if it has no effect on the value.
     no_on_bad: Option<&'static str>,
+    /// Whether another field of a list follows, for `NextField`.
+    followed: bool,
     /// The paths of the mapping that this is a part of.
     pub(crate) uses: Uses,
 }
@@ -111,6 +126,7 @@ impl Default for Reading {
             round: None,
             on_bad: OnBad::default(),
             no_on_bad: None,
+            followed: false,
             uses: Uses::default(),
         }
     }
@@ -134,6 +150,34 @@ impl Reading {
             no_on_bad,
             ..self.clone()
         }
+    }
+
+    /// Returns this reading for a field of a list that another one follows.
+    pub(super) fn followed(&self) -> Self {
+        Self {
+            followed: true,
+            ..self.clone()
+        }
+    }
+
+    /// Returns this reading for a field that nothing follows.
+    pub(super) fn last(&self) -> Self {
+        Self {
+            followed: false,
+            on_bad: self.on_bad.of_last(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns true if another field of a list follows.
+    pub(super) fn is_followed(&self) -> bool {
+        self.followed
+    }
+
+    /// Returns these readings for the fields of a list: all but the last are followed by others.
+    pub(super) fn of_list(&self, length: usize) -> impl Iterator<Item = Self> {
+        let followed = std::iter::repeat_n(self.followed(), length.saturating_sub(1));
+        followed.chain([self.clone()])
     }
 
     /// Returns this reading for numbers, which can be multiplied and divided.

@@ -65,6 +65,12 @@ impl<'t> Section<'t> {
         self.table.contains_key(name)
     }
 
+    /// Whether a setting is a list of several values, without reading it.
+    pub(super) fn has_several(&self, name: &str) -> bool {
+        let value = self.table.get(name).and_then(Value::as_array);
+        value.is_some_and(|values| values.len() > 1)
+    }
+
     /// Reads a text.
     pub(super) fn text(&self, name: &'static str) -> Read<Option<&'t str>> {
         self.value(name)

@@ -12,19 +12,34 @@ use super::super::template::Template;
 use super::super::uses::{Use, UsedPath};
 use super::{Source, SourceValue, Steps};
 
-/// Reads the source that a section specifies, and its name in messages.
+/// What a section gives as the source of a value.
+pub(super) enum Given {
+    /// The first of these paths that has a known value.
+    Paths(Vec<NamedPath>),
+    /// Something made by the mapping.
+    Made(Source),
+}
+
+/// A path of the feed, with its name in messages.
+pub(super) struct NamedPath {
+    pub(super) name: String,
+    pub(super) path: Path,
+    pub(super) used: Arc<Use>,
+}
+
+/// Reads the source that a section specifies.
 pub(super) fn source(
     section: &Section<'_>,
     steps: &Steps,
     defaults: &Reading,
-) -> Result<(String, Source), MappingError> {
+) -> Result<Given, MappingError> {
     let from = section.texts("from")?;
     let template = section.text("template")?;
     let digest = section.texts("digest")?;
     let constant = section.value("value");
     let parts = section.entries("parts")?;
     match (from.as_slice(), template, digest.as_slice(), constant) {
-        ([first, ..], None, [], None) => {
+        ([_, ..], None, [], None) => {
             let setting = section.at("from");
             let paths = paths(
                 section.path(),
@@ -33,25 +48,25 @@ pub(super) fn source(
                 steps.takes_lists(),
                 defaults,
             )?;
-            Ok(((*first).to_owned(), paths))
+            Ok(Given::Paths(paths))
         }
         ([], Some(template), [], None) => {
             let parts = super::super::template::parts(parts, defaults)?;
             let template = Template::parse(template, &parts, section.path(), &defaults.uses);
             let template = template.map_err(|reason| section.invalid("template", reason))?;
             no_steps(section, steps)?;
-            Ok((section.path().to_owned(), Source::Template(template)))
+            Ok(Given::Made(Source::Template(template)))
         }
         ([], None, [_, ..], None) => {
             let used = |path: &&str| UsedPath::parse(path, section.path(), &defaults.uses);
             let parsed: Result<_, _> = digest.iter().map(used).collect();
             let parsed = parsed.map_err(|reason| section.invalid("digest", reason))?;
             no_steps(section, steps)?;
-            Ok((section.path().to_owned(), Source::Digest(parsed)))
+            Ok(Given::Made(Source::Digest(parsed)))
         }
         ([], None, [], Some(value)) => {
             no_steps(section, steps)?;
-            Ok((section.path().to_owned(), Source::Constant(json(value))))
+            Ok(Given::Made(Source::Constant(json(value))))
         }
         _ => Err(MappingError::setting(
             section.path(),
@@ -76,8 +91,8 @@ pub(super) fn paths(
     paths: &[&str],
     takes_lists: bool,
     defaults: &Reading,
-) -> Result<Source, MappingError> {
-    let read = |text: &&str| -> Result<(Path, Arc<Use>), MappingError> {
+) -> Result<Vec<NamedPath>, MappingError> {
+    let read = |text: &&str| -> Result<NamedPath, MappingError> {
         let path = Path::parse(text).map_err(|reason| MappingError::setting(setting, reason))?;
         if path.has_items() && !takes_lists {
             let reason = format!(
@@ -87,11 +102,13 @@ pub(super) fn paths(
             return Err(MappingError::setting(setting, reason));
         }
         let used = defaults.uses.add(field, path.to_string());
-        Ok((path, used))
+        Ok(NamedPath {
+            name: (*text).to_owned(),
+            path,
+            used,
+        })
     };
-    Ok(Source::Paths(
-        paths.iter().map(read).collect::<Result<_, _>>()?,
-    ))
+    paths.iter().map(read).collect()
 }
 
 /// The digest of the values at some paths; unknown if none is known.

@@ -8,11 +8,15 @@ use super::super::section::Section;
 use super::words::spelling_key;
 use super::{OnBad, Reading};
 
+const NO_NEXT: &str = "\"next_field\" has no effect here, because no field follows: it is for the fields of a list \
+                       before the last, and for several paths in from";
+
 impl OnBad {
-    const WORDS: [(&'static str, Self); 3] = [
+    const WORDS: [(&'static str, Self); 4] = [
         ("reject_line", Self::RejectLine),
         ("drop_value", Self::DropValue),
         ("ignore", Self::Ignore),
+        ("next_field", Self::NextField),
     ];
 }
 
@@ -35,6 +39,10 @@ impl Reading {
         if let Some(on_bad) = section.choice("on_bad", &OnBad::WORDS)? {
             if let Some(reason) = reading.no_on_bad {
                 return Err(section.invalid("on_bad", reason));
+            }
+            let several = section.has_several("from");
+            if on_bad == OnBad::NextField && !several && !reading.followed {
+                return Err(section.invalid("on_bad", NO_NEXT));
             }
             reading.on_bad = on_bad;
         }

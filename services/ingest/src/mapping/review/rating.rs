@@ -28,9 +28,10 @@ impl RatingField {
     ) -> Result<Self, MappingError> {
         match value {
             toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
-                let items = numbered(&path, items).into_iter();
+                let readings = defaults.of_list(items.len());
+                let items = numbered(&path, items).into_iter().zip(readings);
                 let fields: Result<Vec<_>, MappingError> = items
-                    .map(|(path, item)| one(path, item, defaults))
+                    .map(|((path, item), defaults)| one(path, item, &defaults))
                     .collect();
                 fields.map(Self)
             }
@@ -45,7 +46,7 @@ impl RatingField {
 
     /// The stars, if the rating is known.
     pub(super) fn stars(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
-        self.0.iter().find_map(|(field, scale)| {
+        problems.first_of(&self.0, true, |(field, scale), problems| {
             field.known(
                 row,
                 problems,

@@ -61,6 +61,15 @@ const EXAMPLES: &[Example] = &[
         "brand: Tarn",
     ),
     (
+        "the next field where a value is bad; the bad value is reported",
+        At::Product,
+        &[
+            r#"price = { amount = { from = ["offer", "price"], on_bad = "next_field" }, currency = { value = "EUR" } }"#,
+        ],
+        r#"{"offer": "soon", "price": "12.00"}"#,
+        "price: 12.00 EUR",
+    ),
+    (
         "all items of a list as one text",
         At::Product,
         &[r#"description = { from = "bullets[].text", list = "join", separator = "\n" }"#],
@@ -372,7 +381,10 @@ fn result_of(example: &Example) -> String {
             .products(&mut MappingCache::default(), row)
             .pop()
             .unwrap();
-        assert_eq!(mapped.problems, Problems::default());
+        let reported = mapped.problems.dropped.iter().map(|bad| &bad.field);
+        let next_field = settings.contains("next_field").then(|| "offer".to_owned());
+        assert!(reported.eq(next_field.iter()), "{:?}", mapped.problems);
+        assert_eq!(mapped.problems.fatal, []);
         let draft = mapped.draft.unwrap();
         if *at == At::Specs {
             let specs: Vec<String> = draft.specs.iter().map(shown).collect();

@@ -259,6 +259,30 @@ fn on_bad_is_valid_where_the_reader_takes_it() {
         ("product", "[product]\n{}\nPRODUCT", false),
         ("file", "{}\n[product]\nPRODUCT", false),
     ];
+    for (text, expected) in [
+        ("[defaults]\n{}\n[product]\nPRODUCT", false),
+        ("[product]\nPRODUCT\n[product.specs]\n{}", false),
+        (
+            "[product]\nPRODUCT\n[[product.specs.rules]]\npath = \"a\"\n{}",
+            false,
+        ),
+        (
+            "[product]\nPRODUCT\n[product.brand]\nfrom = [\"a\", \"b\"]\n{}",
+            true,
+        ),
+        (
+            "[product]\nPRODUCT\n[[product.brand]]\nfrom = \"a\"\n{}\n[[product.brand]]\nfrom = \"b\"",
+            true,
+        ),
+    ] {
+        let text = with_line(text, "on_bad = \"next_field\"");
+        let (valid, read) = taken(&schema, &text).unwrap();
+        assert_eq!(
+            (valid, read.is_ok()),
+            (expected, expected),
+            "{text}: {read:?}"
+        );
+    }
     for (place, text, expected) in places {
         let text = if place == "defaults" {
             format!("{text}\n[product]\nPRODUCT")
