@@ -357,7 +357,7 @@ fn products(
     let mut products = Vec::new();
     for section in section.tables("product")? {
         let records = Records::of_products(&section, reading)?;
-        let product = ProductMapping::read(&section, reading, read_table)?;
+        let product = ProductMapping::read(&section, &records.reading(reading), read_table)?;
         section.finish()?;
         products.push((records, product));
     }
@@ -372,7 +372,7 @@ fn reviews(
     let mut reviews = Vec::new();
     for section in section.tables("review")? {
         let records = Records::of_reviews(&section, reading)?;
-        let review = ReviewMapping::read(&section, reading, read_table)?;
+        let review = ReviewMapping::read(&section, &records.reading(reading), read_table)?;
         section.finish()?;
         reviews.push((records, review));
     }

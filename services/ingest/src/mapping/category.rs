@@ -174,7 +174,10 @@ impl Level {
 impl Items {
     /// Reads a path whose items are read alike.
     fn read(setting: String, path: &str, reading: &Reading) -> Result<Self, MappingError> {
-        let parsed = Path::parse(path).map_err(|reason| MappingError::setting(&setting, reason))?;
+        let parsed = reading
+            .uses
+            .path(path)
+            .map_err(|reason| MappingError::setting(&setting, reason))?;
         Ok(Self {
             used: reading.uses.add(&setting, path),
             item: Field::of_item(setting, path, reading),

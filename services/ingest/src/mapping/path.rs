@@ -1,6 +1,6 @@
 //! Paths into a row: `a.b`, `images[].url`, `offers[0].price`, `prices[type=net].amount`, `"key.with.dots".x`, `.` for the row
-//! itself. Inside lists, `^` is the whole row of the line, `^line` the number of the line and
-//! `^item` that of the item.
+//! itself. Inside lists, `^` is the whole row of the line, `^offers.price` a value of the item around
+//! of the list `offers`, `^line` the number of the line and `^item` that of the item.
 
 use std::fmt;
 
@@ -15,8 +15,10 @@ pub(crate) struct Row<'v> {
     whole: &'v Value,
     /// The number of the line in its file, from 1.
     line: &'v Value,
-    /// The number of the item in its list, from 1; null outside of lists.
+    /// The number of the item, from 1; null outside of lists.
     item: &'v Value,
+    /// The items that this is in, or is: one for each list of a path, from the outermost.
+    around: &'v [&'v Value],
     /// Whether each value is traced.
     pub(crate) traced: bool,
 }
@@ -31,6 +33,7 @@ impl<'v> Row<'v> {
             whole,
             line,
             item: &NULL,
+            around: &[],
             traced: false,
         }
     }
@@ -48,9 +51,15 @@ impl<'v> Row<'v> {
         Self { here, ..self }
     }
 
-    /// Returns the start for the paths of an item of a list with this number.
-    pub(crate) fn item(self, here: &'v Value, item: &'v Value) -> Self {
-        Self { here, item, ..self }
+    /// Returns the start for the paths of an item with this number. `around` are the items that it
+    /// is in, and itself.
+    pub(crate) fn item(self, here: &'v Value, item: &'v Value, around: &'v [&'v Value]) -> Self {
+        Self {
+            here,
+            item,
+            around,
+            ..self
+        }
     }
 }
 
@@ -69,12 +78,14 @@ pub(crate) struct Path {
 }
 
 /// Where a path starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Start {
     /// At the row or the item.
     Here,
     /// At the whole row of the line, `^`.
     Whole,
+    /// At the item around of the list of this name, `^name`: by its place in [`Row::around`].
+    Around(String, usize),
     /// It is the number of the line, `^line`.
     Line,
     /// It is the number of the item, `^item`.
@@ -110,7 +121,16 @@ impl Path {
     /// # Errors
     /// What is wrong with the text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let path = Self::parse_with_wildcards(text)?;
+        Self::parse_inside(text, &[])
+    }
+
+    /// Parses a path to values that starts at an item inside of lists with these names, from the
+    /// outermost.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn parse_inside(text: &str, lists: &[String]) -> Result<Self, String> {
+        let path = Self::parse_any(text, lists)?;
         let wild = |step| matches!(step, &PathStep::Any | &PathStep::AnyDeep);
         if path.steps.iter().any(wild) {
             return Err(format!(
@@ -126,6 +146,10 @@ impl Path {
     /// # Errors
     /// What is wrong with the text.
     pub(crate) fn parse_with_wildcards(text: &str) -> Result<Self, String> {
+        Self::parse_any(text, &[])
+    }
+
+    fn parse_any(text: &str, lists: &[String]) -> Result<Self, String> {
         if text == "." {
             return Ok(Self::HERE);
         }
@@ -135,7 +159,10 @@ impl Path {
             Some("item") => (Start::Item, ""),
             Some("") => (Start::Whole, ""),
             Some(rest) if rest.starts_with('[') => (Start::Whole, rest),
-            Some(rest) => (Start::Whole, after_whole(text, rest)?),
+            Some(rest) => match rest.strip_prefix('.') {
+                Some(rest) => (Start::Whole, rest),
+                None => around(text, rest, lists)?,
+            },
         };
         let steps = if rest.is_empty() && start != Start::Here {
             Vec::new()
@@ -173,24 +200,139 @@ impl Path {
         values
     }
 
+    /// The names of the lists that the path goes into, and of the one that it ends at, from the
+    /// outermost.
+    pub(crate) fn lists(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut name = String::new();
+        for step in &self.steps {
+            match step {
+                PathStep::Key(key) => name.clone_from(key),
+                PathStep::Each => names.push(std::mem::take(&mut name)),
+                _ => {}
+            }
+        }
+        if !matches!(self.steps.last(), Some(PathStep::Each)) {
+            names.push(name);
+        }
+        names
+    }
+
+    /// Visits all values that [`Path::all`] returns, each with the items around it, which are as
+    /// many as [`Path::lists`], and their indexes.
+    pub(crate) fn visit<'v>(&self, row: Row<'v>, visit: Visit<'_, 'v>) {
+        let mut visitor = Visitor {
+            around: Vec::new(),
+            indexes: Vec::new(),
+            visit,
+        };
+        visitor.steps(&self.steps, self.start(row), true);
+    }
+
+    /// The path of a visited value, `producers[0].wines[2]`, by the indexes of the items around it.
+    pub(crate) fn place(&self, indexes: &[usize]) -> String {
+        let mut indexes = indexes.iter().copied().map(PathStep::At);
+        let mut place = Self {
+            start: self.start.clone(),
+            steps: Vec::new(),
+        };
+        for step in &self.steps {
+            place.steps.extend(match step {
+                PathStep::Each => indexes.next(),
+                other => Some(other.clone()),
+            });
+        }
+        place.steps.extend(indexes);
+        place.to_string()
+    }
+
     fn start<'v>(&self, row: Row<'v>) -> &'v Value {
-        match self.start {
+        match &self.start {
             Start::Here => row.here,
             Start::Whole => row.whole,
+            Start::Around(_, at) => row.around.get(*at).copied().unwrap_or(&NULL),
             Start::Line => row.line,
             Start::Item => row.item,
         }
     }
 }
 
-/// Returns the steps after `^.`.
-fn after_whole<'t>(text: &str, rest: &'t str) -> Result<&'t str, String> {
-    rest.strip_prefix('.').ok_or_else(|| {
-        format!(
-            "{text:?}: ^ is the whole row of the line and ^.key a value of it, ^line the number of \
-             the line, ^item that of the item"
-        )
-    })
+/// Is given a value, the items around it, and their indexes.
+pub(crate) type Visit<'a, 'v> = &'a mut dyn FnMut(&'v Value, &[&'v Value], &[usize]);
+
+/// Visits the values at a path with the items around them.
+struct Visitor<'a, 'v> {
+    around: Vec<&'v Value>,
+    indexes: Vec<usize>,
+    visit: Visit<'a, 'v>,
+}
+
+impl<'v> Visitor<'_, 'v> {
+    /// Takes the steps from a value. `list` is true if the value may be the list that a path ends
+    /// at.
+    fn steps(&mut self, steps: &[PathStep], value: &'v Value, list: bool) {
+        let Some((step, rest)) = steps.split_first() else {
+            if list || value.is_array() {
+                self.items(value, Self::here);
+            } else if !value.is_null() {
+                self.here(value);
+            }
+            return;
+        };
+        if *step == PathStep::Each {
+            self.items(value, |visitor, item| visitor.steps(rest, item, false));
+        } else if let Some(inside) = one(step, value) {
+            self.steps(rest, inside, true);
+        }
+    }
+
+    fn here(&mut self, value: &'v Value) {
+        (self.visit)(value, &self.around, &self.indexes);
+    }
+
+    fn items(&mut self, list: &'v Value, take: impl Fn(&mut Self, &'v Value)) {
+        for (at, item) in items(list).iter().enumerate() {
+            self.around.push(item);
+            self.indexes.push(at);
+            take(self, item);
+            self.around.pop();
+            self.indexes.pop();
+        }
+    }
+}
+
+/// Parses the name after `^`; returns the start that it names and the steps after it.
+fn around<'t>(text: &str, rest: &'t str, lists: &[String]) -> Result<(Start, &'t str), String> {
+    let mut name = Vec::new();
+    let rest = key(rest, &mut name)?;
+    let named = match name.as_slice() {
+        [PathStep::Key(name)] => lists
+            .iter()
+            .rposition(|list| list == name)
+            .map(|at| (name, at)),
+        _ => None,
+    };
+    let Some((name, at)) = named else {
+        let lists: Vec<&str> = lists
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !name.is_empty())
+            .collect();
+        let around = if lists.is_empty() {
+            String::new()
+        } else {
+            format!("; lists around: {}", lists.join(", "))
+        };
+        return Err(format!(
+            "{text:?}: ^ is the whole row of the line and ^.key a value of it, ^name the item around of \
+             the list with that name, ^line the number of the line, ^item that of the item{around}"
+        ));
+    };
+    let start = Start::Around(name.clone(), at);
+    match rest.strip_prefix('.') {
+        Some(rest) => Ok((start, rest)),
+        None => Ok((start, rest)),
+    }
 }
 
 fn steps(text: &str) -> Result<Vec<PathStep>, String> {
@@ -217,11 +359,21 @@ impl fmt::Display for Path {
         for step in &self.steps {
             step.push_to(&mut text);
         }
-        match self.start {
+        match &self.start {
             Start::Here if text.is_empty() => f.write_str("."),
             Start::Here => f.write_str(&text),
             Start::Whole if text.is_empty() || text.starts_with('[') => write!(f, "^{text}"),
             Start::Whole => write!(f, "^.{text}"),
+            Start::Around(name, _) => {
+                let mut start = String::new();
+                push_key(&mut start, name);
+                let dot = if text.is_empty() || text.starts_with('[') {
+                    ""
+                } else {
+                    "."
+                };
+                write!(f, "^{start}{dot}{text}")
+            }
             Start::Line => f.write_str("^line"),
             Start::Item => f.write_str("^item"),
         }
@@ -410,11 +562,18 @@ fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
         return Some(value);
     };
     match step {
-        PathStep::Key(key) => first(rest, inside(value, key)?),
-        PathStep::At(index) => first(rest, items(value).get(*index)?),
-        PathStep::With(key, wanted) => first(rest, item_with(value, key, wanted)?),
         PathStep::Each => items(value).iter().find_map(|item| first(rest, item)),
-        PathStep::Any | PathStep::AnyDeep => None,
+        step => first(rest, one(step, value)?),
+    }
+}
+
+/// The value that a step leads to, if it is one into a single value.
+fn one<'v>(step: &PathStep, value: &'v Value) -> Option<&'v Value> {
+    match step {
+        PathStep::Key(key) => inside(value, key),
+        PathStep::At(index) => items(value).get(*index),
+        PathStep::With(key, wanted) => item_with(value, key, wanted),
+        PathStep::Each | PathStep::Any | PathStep::AnyDeep => None,
     }
 }
 
@@ -429,12 +588,7 @@ fn all<'v>(steps: &[PathStep], value: &'v Value, values: &mut Vec<&'v Value>) {
     };
     let inside: &[Value] = match step {
         PathStep::Each => items(value),
-        PathStep::Key(key) => inside(value, key).map_or(&[], std::slice::from_ref),
-        PathStep::At(index) => items(value).get(*index).map_or(&[], std::slice::from_ref),
-        PathStep::With(key, wanted) => {
-            item_with(value, key, wanted).map_or(&[], std::slice::from_ref)
-        }
-        PathStep::Any | PathStep::AnyDeep => &[],
+        step => one(step, value).map_or(&[], std::slice::from_ref),
     };
     for value in inside {
         all(rest, value, values);
@@ -510,7 +664,7 @@ mod tests {
         let row = json!({"id": 7, "r": [{"x": 1}]});
         let (line, number) = (json!(3), json!(1));
         let row = Row::new(&row, &line);
-        let item = row.item(&row.here["r"][0], &number);
+        let item = row.item(&row.here["r"][0], &number, &[]);
         let at = |path: &str| Path::parse(path).unwrap().first(item).cloned();
         assert_eq!(at("x"), Some(json!(1)));
         assert_eq!(at("^.id"), Some(json!(7)));
@@ -518,6 +672,52 @@ mod tests {
         for path in ["^", "^.id", "^line", "^item", "^[0].a", "\"^x\"", "\"*\""] {
             assert_eq!(Path::parse(path).unwrap().to_string(), path);
         }
+    }
+
+    #[test]
+    fn paths_of_an_item_reach_the_items_around() {
+        let row = json!({"p": [{"w": [{"n": 1, "r": ["a", "b"]}, {"n": 2, "r": "c"}]}, {"w": []}]});
+        let each = Path::parse("p[].w[].r").unwrap();
+        assert_eq!(each.lists(), ["p", "w", "r"]);
+        assert_eq!(Path::parse("p[].w[]").unwrap().lists(), ["p", "w"]);
+        let path = |text: &str| Path::parse_inside(text, &each.lists());
+        let (number, own) = (path("^w.n").unwrap(), path("^r").unwrap());
+        assert_eq!(
+            (number.to_string(), own.to_string()),
+            ("^w.n".to_owned(), "^r".to_owned())
+        );
+        assert_eq!(path("^w[0].\"a.b\"").unwrap().to_string(), "^w[0].\"a.b\"");
+        let mut visited = Vec::new();
+        each.visit((&row).into(), &mut |item, around, indexes| {
+            let row = Row::from(&row).item(item, &NULL, around);
+            assert_eq!(own.first(row), Some(item));
+            visited.push((each.place(indexes), number.first(row).cloned().unwrap()));
+        });
+        let expected = [
+            ("p[0].w[0].r[0]", 1),
+            ("p[0].w[0].r[1]", 1),
+            ("p[0].w[1].r[0]", 2),
+        ];
+        assert_eq!(
+            visited,
+            expected.map(|(place, n)| (place.to_owned(), json!(n)))
+        );
+        let unknown = path("^x.n").unwrap_err();
+        assert!(unknown.ends_with("; lists around: p, w, r"), "{unknown}");
+        let inner = Path::parse_inside("^a.n", &["a".to_owned(), "a".to_owned()]).unwrap();
+        assert_eq!(
+            inner.start,
+            Start::Around("a".to_owned(), 1),
+            "the inner one of two"
+        );
+        let item = Path::parse_inside("^item.n", &["item".to_owned()]).unwrap();
+        assert_eq!(item.to_string(), "^item.n");
+        assert_eq!(
+            Path::parse_inside("^item", &["item".to_owned()])
+                .unwrap()
+                .start,
+            Start::Item
+        );
     }
 
     #[test]
@@ -529,7 +729,29 @@ mod tests {
         }
     }
 
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![Just(Value::Null), Just(json!(1)), Just(json!({}))];
+        leaf.prop_recursive(4, 30, 3, |inner| {
+            let list = proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::Array);
+            prop_oneof![list, inner.prop_map(|value| json!({ "a": value }))]
+        })
+    }
+
     proptest! {
+        #[test]
+        fn all_values_are_visited_with_their_items(
+            row in any_value(),
+            path in "(a|a\\[\\])(\\.a|\\.a\\[\\]|\\[\\]){0,2}",
+        ) {
+            let path = Path::parse(&path).unwrap();
+            let (mut visited, names) = (Vec::new(), path.lists().len());
+            path.visit((&row).into(), &mut |value, around, indexes| {
+                assert!(around.len() >= names && around.len() == indexes.len());
+                visited.push(value);
+            });
+            prop_assert_eq!(visited, path.all((&row).into()));
+        }
+
         #[test]
         fn any_keys_survive_a_round_trip(keys in proptest::collection::vec(".{0,6}", 1..4)) {
             let mut text = String::new();

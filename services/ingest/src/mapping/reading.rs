@@ -197,6 +197,14 @@ impl Reading {
         }
     }
 
+    /// Returns this reading for the items inside of lists with these names, from the outermost.
+    pub(super) fn inside(&self, lists: Vec<String>) -> Self {
+        Self {
+            uses: self.uses.inside(lists),
+            ..self.clone()
+        }
+    }
+
     /// Returns this reading for rows that are not of the feed, whose paths are their own.
     pub(super) fn of_other_rows(&self) -> Self {
         Self {

@@ -73,16 +73,27 @@ impl Records {
         let setting = section.at("each");
         let each = section.text("each")?;
         let each = each.map(|each| UsedPath::parse(each, &setting, &reading.uses));
-        Ok(Self {
+        let each = each
+            .transpose()
+            .map_err(|reason| section.invalid("each", reason))?;
+        let records = Self {
             setting: section.path().to_owned(),
-            each: each
-                .transpose()
-                .map_err(|reason| section.invalid("each", reason))?,
+            each,
             condition: Condition::read(section, reading)?,
-            item_condition: item_condition(section, reading)?,
+            item_condition: None,
             repeated: section.choice("repeated_id", &words)?.unwrap_or_default(),
             derived: None,
+        };
+        Ok(Self {
+            item_condition: item_condition(section, &records.reading(reading))?,
+            ..records
         })
+    }
+
+    /// How the values of the records are read.
+    pub(super) fn reading(&self, reading: &Reading) -> Reading {
+        let lists = self.each.as_ref().map(|each| each.path().lists());
+        reading.inside(lists.unwrap_or_default())
     }
 
     /// Returns true if every row is one record.
@@ -105,21 +116,23 @@ impl Records {
             mapped.push(self.one(row, map));
             return;
         };
-        for (at, item) in each.all(row).into_iter().enumerate() {
-            let number = Value::from(at + 1);
-            let item = row.item(item, &number);
+        let mut number = 0;
+        each.visit(row, &mut |item, around, indexes| {
+            number += 1;
+            let number = Value::from(number);
+            let item = row.item(item, &number, around);
             let condition = self.item_condition.as_ref();
             if condition.is_some_and(|condition| !condition.holds(item)) {
-                continue;
+                return;
             }
             let mut record = self.one(item, map);
             let place = |rejection: &mut Rejection| {
-                rejection.field = format!("{}[{at}].{}", each.path(), rejection.field);
+                rejection.field = format!("{}.{}", each.path().place(indexes), rejection.field);
             };
             record.problems.fatal.iter_mut().for_each(place);
             record.problems.dropped.iter_mut().for_each(place);
             mapped.push(record);
-        }
+        });
     }
 
     fn one<D>(&self, row: Row<'_>, map: MapRow<'_, D>) -> Mapped<D> {

@@ -5,11 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::path::{Path, Row};
+use super::path::{Path, Row, Visit};
 
 /// The paths that a mapping names, in the order of the file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Uses(Arc<Mutex<Vec<Arc<Use>>>>);
+pub(crate) struct Uses {
+    all: Arc<Mutex<Vec<Arc<Use>>>>,
+    /// The names of the lists that the paths of a part of the mapping are in.
+    lists: Arc<[String]>,
+}
 
 /// A path that a setting names, and whether rows have it.
 #[derive(Debug)]
@@ -44,7 +48,7 @@ impl UsedPath {
     /// # Errors
     /// What is wrong with the text.
     pub(crate) fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Self, String> {
-        let path = Path::parse(text)?;
+        let path = uses.path(text)?;
         let used = uses.add(setting, path.to_string());
         Ok(Self { path, used })
     }
@@ -63,6 +67,16 @@ impl UsedPath {
         found
     }
 
+    /// Visits all values at the path, each with the items around it and their indexes.
+    pub(crate) fn visit<'v>(&self, row: Row<'v>, visit: Visit<'_, 'v>) {
+        let mut found = false;
+        self.path.visit(row, &mut |value, around, indexes| {
+            found = true;
+            visit(value, around, indexes);
+        });
+        self.used.asked(found);
+    }
+
     /// The path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -70,6 +84,22 @@ impl UsedPath {
 }
 
 impl Uses {
+    /// Returns these for the paths of items inside of lists with these names, from the outermost.
+    pub(crate) fn inside(&self, lists: Vec<String>) -> Self {
+        Self {
+            all: Arc::clone(&self.all),
+            lists: lists.into(),
+        }
+    }
+
+    /// Parses a path to values.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn path(&self, text: &str) -> Result<Path, String> {
+        Path::parse_inside(text, &self.lists)
+    }
+
     /// Adds a path of a setting.
     pub(crate) fn add(&self, setting: impl Into<String>, path: impl Into<String>) -> Arc<Use> {
         let added = Arc::new(Use {
@@ -78,7 +108,7 @@ impl Uses {
             asked: AtomicBool::new(false),
             found: AtomicBool::new(false),
         });
-        self.all().push(Arc::clone(&added));
+        self.known().push(Arc::clone(&added));
         added
     }
 
@@ -91,7 +121,7 @@ impl Uses {
 
     /// Forgets what was found, before another feed is read.
     pub(crate) fn reset(&self) {
-        for one in self.all().iter() {
+        for one in self.known().iter() {
             one.found.store(false, Ordering::Relaxed);
         }
     }
@@ -101,7 +131,7 @@ impl Uses {
         &self,
         seen: &(impl Iterator<Item = &'s str> + Clone),
     ) -> Vec<Unmatched> {
-        let all = self.all();
+        let all = self.known();
         let missed = all
             .iter()
             .filter(|one| one.asked.load(Ordering::Relaxed) && !one.found.load(Ordering::Relaxed));
@@ -113,8 +143,8 @@ impl Uses {
         missed.map(named).collect()
     }
 
-    fn all(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Use>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Use>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -93,7 +93,10 @@ pub(super) fn paths(
     defaults: &Reading,
 ) -> Result<Vec<NamedPath>, MappingError> {
     let read = |text: &&str| -> Result<NamedPath, MappingError> {
-        let path = Path::parse(text).map_err(|reason| MappingError::setting(setting, reason))?;
+        let path = defaults
+            .uses
+            .path(text)
+            .map_err(|reason| MappingError::setting(setting, reason))?;
         if path.has_items() && !takes_lists {
             let reason = format!(
                 "{text:?} may have several values; list = \"first\" takes the first that is known, \

@@ -306,6 +306,18 @@ const EXAMPLES: &[Example] = &[
         "media: https://e.org/1.jpg https://e.org/2.jpg",
     ),
     (
+        "items of lists in lists, with a value of an item around them",
+        At::Review,
+        &[
+            r#"each = "producers[].wines[].ratings""#,
+            r#"external_id = { template = "{^wines.id}-{^item}" }"#,
+            r#"product = "^wines.id""#,
+            r#"author = { name = "by" }"#,
+        ],
+        r#"{"producers": [{"wines": [{"id": "w1", "ratings": [{"by": "Ada"}]}]}]}"#,
+        "id: w1-1, product: w1, author: Ada",
+    ),
+    (
         "facts about the reviewer",
         At::Review,
         &[
@@ -436,6 +448,8 @@ fn of_review(draft: &ReviewDraft) -> Fields {
     let urls: Vec<&str> = draft.media.iter().map(|one| one.url.as_str()).collect();
     let attributes: Vec<String> = draft.attributes.iter().map(shown).collect();
     vec![
+        ("external_id", "id", draft.origin.external_id.clone()),
+        ("product ", "product", draft.product.external_id.clone()),
         ("rating", "rating", draft.rating.get().to_string()),
         ("author", "author", or_none(author)),
         ("helpful", "helpful", draft.helpful.to_string()),

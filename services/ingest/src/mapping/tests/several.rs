@@ -76,6 +76,99 @@ fn conditions_and_lists_make_products_and_reviews_of_rows() {
 }
 
 #[test]
+fn values_of_all_items_around_can_be_named() {
+    let mapping = parse(
+        r#"
+        version = 1
+        system = "shop"
+        [product]
+        each = "producers[].wines"
+        where_item = { "^producers.closed" = { known = false } }
+        external_id = "id"
+        name = { template = "{^producers.name} {name}" }
+        kind = { value = "wine" }
+        category = ["^wines.color"]
+        media = { each = "photos", url = "src", alt = "^wines.name" }
+        [[product.specs.rules]]
+        path = "year"
+        where = { "^producers.name" = "Abel" }
+        also = true
+        key = "region"
+        template = "{^producers.region}"
+        [review]
+        each = "producers[].wines[].ratings[]"
+        external_id = { template = "{^wines.id}-{^item}" }
+        product = "^wines.id"
+        rating = "stars"
+        author = { name = "^producers.name" }
+        "#,
+    )
+    .unwrap();
+    let row = json!({"producers": [
+        {"name": "Abel", "region": "Baden", "wines": [
+            {"id": "w1", "name": "Gutedel", "color": "White", "year": 2024,
+             "photos": [{"src": "https://e.org/1.jpg"}], "ratings": [{"stars": 4}, {"stars": 9}]},
+        ]},
+        {"name": "Bo", "wines": [{"id": "w2", "name": "Rot", "color": "Red", "year": 2020,
+                                  "ratings": {"stars": 5}}]},
+        {"closed": true, "wines": [{"id": "w3"}]},
+    ]});
+    let products = mapping.products(&mut MappingCache::default(), (&row).into());
+    let drafts: Vec<ProductDraft> = products.into_iter().map(|one| one.draft.unwrap()).collect();
+    assert_eq!(drafts.len(), 2, "{drafts:?}");
+    let [first, second] = &drafts[..] else {
+        unreachable!()
+    };
+    assert_eq!(first.name.as_deref(), Some("Abel Gutedel"));
+    assert_eq!(
+        (first.category.as_slice(), second.category.as_slice()),
+        (&["White".to_owned()][..], &["Red".to_owned()][..])
+    );
+    assert_eq!(first.media[0].alt.as_deref(), Some("Gutedel"));
+    let region = |draft: &ProductDraft| {
+        draft
+            .specs
+            .iter()
+            .map(shown)
+            .any(|spec| spec == "region='Baden'")
+    };
+    assert!(region(first) && !region(second));
+    let (_, reviews) = ids(&mapping, &row);
+    assert_eq!(
+        reviews,
+        [
+            "w1-1 of w1",
+            "producers[0].wines[0].ratings[1].stars: a rating is a whole number of stars from 1 to 5, not 9",
+            "w2-3 of w2",
+        ]
+    );
+}
+
+#[test]
+fn a_list_that_is_not_around_is_refused_with_those_that_are() {
+    let review = |each: &str, product: &str| {
+        format!(
+            "version = 1\nsystem = \"shop\"\n[review]\n{each}external_id = \"id\"\nrating = \"r\"\nproduct = {product}\n"
+        )
+    };
+    let nested = "each = \"wines[].ratings\"\n";
+    let error = refusal(&review(nested, "\"^wine.id\""));
+    assert!(
+        error.starts_with("review.product: \"^wine.id\": "),
+        "{error}"
+    );
+    assert!(error.ends_with("; lists around: wines, ratings"), "{error}");
+    let error = refusal(&review("", "\"^wines.id\""));
+    assert!(error.ends_with("^item that of the item"), "{error}");
+    assert!(parse(&review(nested, "{ template = \"{^wines.id}\" }")).is_ok());
+    let condition = refusal(&review(
+        &format!("where = {{ \"^wines.id\" = 1 }}\n{nested}"),
+        "\"id\"",
+    ));
+    assert!(condition.starts_with("review.where."), "{condition}");
+}
+
+#[test]
 fn products_are_derived_from_reviews_unless_a_condition_selects_rows() {
     let both = |product: &str, review: &str| {
         let text = SHOP.split("[[review]]").next().unwrap();

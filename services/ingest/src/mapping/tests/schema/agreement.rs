@@ -259,6 +259,29 @@ fn on_bad_is_valid_where_the_reader_takes_it() {
         ("product", "[product]\n{}\nPRODUCT", false),
         ("file", "{}\n[product]\nPRODUCT", false),
     ];
+    for (place, text, expected) in places {
+        let text = if place == "defaults" {
+            format!("{text}\n[product]\nPRODUCT")
+        } else {
+            text.to_owned()
+        };
+        for word in ON_BAD {
+            let (valid, read) =
+                taken(&schema, &with_line(&text, &format!("on_bad = \"{word}\""))).unwrap();
+            assert_eq!(
+                (valid, read.is_ok()),
+                (expected, expected),
+                "{place}: {read:?}"
+            );
+        }
+        let (valid, read) = taken(&schema, &with_line(&text, "on_bad = \"skip\"")).unwrap();
+        assert_eq!((valid, read.is_ok()), (false, false), "{place}");
+    }
+}
+
+#[test]
+fn the_next_field_is_valid_where_one_may_follow() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     for (text, expected) in [
         ("[defaults]\n{}\n[product]\nPRODUCT", false),
         ("[product]\nPRODUCT\n[product.specs]\n{}", false),
@@ -282,24 +305,6 @@ fn on_bad_is_valid_where_the_reader_takes_it() {
             (expected, expected),
             "{text}: {read:?}"
         );
-    }
-    for (place, text, expected) in places {
-        let text = if place == "defaults" {
-            format!("{text}\n[product]\nPRODUCT")
-        } else {
-            text.to_owned()
-        };
-        for word in ON_BAD {
-            let (valid, read) =
-                taken(&schema, &with_line(&text, &format!("on_bad = \"{word}\""))).unwrap();
-            assert_eq!(
-                (valid, read.is_ok()),
-                (expected, expected),
-                "{place}: {read:?}"
-            );
-        }
-        let (valid, read) = taken(&schema, &with_line(&text, "on_bad = \"skip\"")).unwrap();
-        assert_eq!((valid, read.is_ok()), (false, false), "{place}");
     }
 }
 
