@@ -7,9 +7,11 @@ use std::path::Path;
 use crate::feed::{self, Feed, FeedError, Row};
 use crate::mapping::{FeedForm, RowsPath};
 
+mod gathered;
 mod guess;
 mod paths;
 
+use gathered::Lines;
 use guess::{Guess, Guesses};
 use paths::Paths;
 
@@ -27,12 +29,15 @@ pub fn init(file: &Path) -> Result<String, FeedError> {
     };
     let mut feed = Feed::open(file, &form)?;
     let mut paths = Paths::default();
+    let mut lines = Lines::default();
     for line in feed.by_ref().take(ROWS) {
         if let Row::Object(row) = line.row {
             paths.add(&row);
+            lines.add(&row, line.bytes);
         }
     }
-    let guesses = Guesses::of(&paths);
+    paths.merge_lists();
+    let guesses = Guesses::of(&paths, &lines);
     let mut text = String::new();
     let _ = write(&mut text, file, &feed, &paths, &guesses);
     Ok(text)
@@ -63,6 +68,15 @@ fn write(
     writeln!(out, "version = 1")?;
     writeln!(out, "system = {:?}", system(&name))?;
     settings(out, feed.form())?;
+    if let Some(gathered) = &guesses.gathered {
+        writeln!(
+            out,
+            "\n# Only the first line of a product has its name; the other lines with its key belong to it."
+        )?;
+        writeln!(out, "[gather]")?;
+        writeln!(out, "key = {}", guess::quoted(&gathered.key))?;
+        writeln!(out, "as = \"lines\"")?;
+    }
     writeln!(out, "\n[defaults]")?;
     writeln!(out, "unknown = {:?}", guesses.unknown)?;
     writeln!(
@@ -76,6 +90,9 @@ fn write(
     for table in &guesses.tables {
         writeln!(out, "\n{}", table.setting)?;
         table.lines.iter().try_for_each(|guess| field(out, guess))?;
+    }
+    for remark in &guesses.remarks {
+        writeln!(out, "\n# unsure: {remark}")?;
     }
     writeln!(out, "\n# What the rows have:")?;
     for (path, facts) in paths.all() {

@@ -21,9 +21,23 @@ fn drafted(feed: &str, mapping: &str) -> String {
         for (product, line) in batch.products.iter().zip(&batch.product_lines) {
             show(product, *line, &mut text);
         }
+        for review in &batch.reviews {
+            show_review(review, &mut text);
+        }
     }
     assert_eq!(drafter.unmatched(), []);
     text
+}
+
+fn show_review(review: &ReviewDraft, text: &mut String) {
+    let (id, product) = (&review.origin.external_id, &review.product.external_id);
+    let author = review.author.as_ref().map_or("-", |author| &author.name);
+    let body = &review.body;
+    let stars = review.rating.get();
+    let _ = writeln!(
+        text,
+        "  review {id} of {product}: {stars} by {author}: {body}"
+    );
 }
 
 fn show(product: &ProductDraft, line: u64, text: &mut String) {
@@ -58,15 +72,43 @@ fn show(product: &ProductDraft, line: u64, text: &mut String) {
     clippy::disallowed_methods,
     reason = "whether generated files are rewritten is no setting of the service"
 )]
+fn compare_file(file: &Path, made: &str) {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(file, made).unwrap();
+    }
+    let expected = std::fs::read_to_string(file).unwrap();
+    assert_eq!(made, expected, "UPDATE_EXPECT=1 cargo test rewrites it");
+}
+
 fn compare(feed: &str, mapping: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let file = folder.join(mapping).with_extension("txt");
-    let made = drafted(feed, mapping);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&file, &made).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(made, expected, "UPDATE_EXPECT=1 cargo test rewrites it");
+    compare_file(&file, &drafted(feed, mapping));
+}
+
+/// Compares the first mapping of a feed with the file beside it, and what the feed becomes by it.
+fn compare_first_mapping(feed: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/init");
+    let mapping = Path::new(feed).with_extension("toml");
+    let made = crate::init::init(&folder.join(feed)).unwrap();
+    compare_file(&folder.join(&mapping), &made);
+    let in_folder = |name: &str| format!("init/{name}");
+    compare(&in_folder(feed), &in_folder(mapping.to_str().unwrap()));
+}
+
+#[test]
+fn a_first_mapping_of_variants_in_lines() {
+    compare_first_mapping("fell-products.csv");
+}
+
+#[test]
+fn a_first_mapping_of_nested_json() {
+    compare_first_mapping("lumico-shop.json");
+}
+
+#[test]
+fn a_first_mapping_of_a_catalogue_in_xml() {
+    compare_first_mapping("lumico-erp.xml");
 }
 
 #[test]

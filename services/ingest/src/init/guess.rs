@@ -2,7 +2,11 @@
 
 use vitrine_model::product::Kind;
 
-use super::paths::{Facts, Paths};
+use super::gathered::{Gathered, Lines};
+use super::paths::{Facts, Paths, last_word};
+
+mod lists;
+mod variants;
 
 /// A setting that is guessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +34,14 @@ pub(super) struct Guesses {
     pub(super) unknown: Vec<String>,
     pub(super) fields: Vec<Guess>,
     pub(super) tables: Vec<GuessedTable>,
+    /// Which lines are one product.
+    pub(super) gathered: Option<Gathered>,
+    /// What the mapping lacks.
+    pub(super) remarks: Vec<String>,
 }
 
 /// Names of columns, the likeliest first.
-const IDS: [&str; 14] = [
+const IDS: [&str; 18] = [
     "id",
     "external_id",
     "product_id",
@@ -44,6 +52,10 @@ const IDS: [&str; 14] = [
     "code",
     "item_number",
     "article_number",
+    "supplier_aid",
+    "supplier_pid",
+    "article_id",
+    "part_number",
     "ean",
     "gtin",
     "handle",
@@ -61,25 +73,29 @@ const PRODUCTS: [&str; 9] = [
     "hotel_id",
     "isbn",
 ];
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "name",
     "title",
     "product_name",
     "product_title",
     "item_name",
+    "description_short",
     "label",
     "model",
 ];
-const DESCRIPTIONS: [&str; 5] = [
+const DESCRIPTIONS: [&str; 7] = [
     "description",
     "long_description",
+    "description_long",
+    "long",
     "body_html",
     "text",
     "about",
 ];
-const BRANDS: [&str; 6] = [
+const BRANDS: [&str; 7] = [
     "brand",
     "manufacturer",
+    "manufacturer_name",
     "maker",
     "vendor",
     "brand_name",
@@ -106,6 +122,14 @@ const PRICES: [&str; 8] = [
     "list_price",
     "regular_price",
 ];
+/// Names of prices in the hundredth part of their currency.
+const CENTS: [&str; 5] = [
+    "price_cents",
+    "price_in_cents",
+    "amount_cents",
+    "cents",
+    "price_minor",
+];
 const CURRENCIES: [&str; 3] = ["currency", "price_currency", "currency_code"];
 const SKUS: [&str; 5] = ["ean", "gtin", "gtin13", "upc", "barcode"];
 const IMAGES: [&str; 9] = [
@@ -119,6 +143,7 @@ const IMAGES: [&str; 9] = [
     "photo",
     "thumbnail",
 ];
+const ALTS: [&str; 5] = ["alt", "alt_text", "image_alt_text", "caption", "text"];
 const RATINGS: [&str; 7] = [
     "rating",
     "stars",
@@ -154,14 +179,24 @@ const AUTHOR_NAMES: [&str; 5] = [
     "profile_name",
     "nickname",
 ];
-const UNKNOWN: [&str; 10] = [
-    "-", "--", "?", "n/a", "N/A", "NA", "null", "NULL", "None", "unknown",
+const UNKNOWN: [&str; 11] = [
+    "Default Title",
+    "-",
+    "--",
+    "?",
+    "n/a",
+    "N/A",
+    "NA",
+    "null",
+    "NULL",
+    "None",
+    "unknown",
 ];
 /// Texts that are longer on average are no specs.
 const MAX_SPEC_CHARACTERS: usize = 120;
 
 impl Guesses {
-    pub(super) fn of(paths: &Paths) -> Self {
+    pub(super) fn of(paths: &Paths, lines: &Lines) -> Self {
         let mut finder = Finder {
             paths,
             taken: Vec::new(),
@@ -174,7 +209,10 @@ impl Guesses {
             finder.review(&rating, &body, &product)
         } else {
             finder.taken.clear();
-            finder.product()
+            match lines.gathered(&NAMES) {
+                Some(gathered) => finder.gathered(gathered),
+                None => finder.product(),
+            }
         };
         guesses.unknown = unknown(paths);
         guesses
@@ -210,16 +248,42 @@ impl Finder<'_> {
             })
             .map(|(path, _)| path)
             .collect();
-        let ending = |name: &&str| free.iter().find(|path| last_word(path) == **name);
+        // Of several the one with the fewest steps.
+        let depth = |path: &&&str| path.matches(['.', '[']).count();
+        let ending = |name: &&str| {
+            let paths = free.iter().filter(|path| last_word(path) == **name);
+            paths.min_by_key(depth)
+        };
         let through = |name: &&str| {
-            let mut paths = free.iter();
-            paths.find(|path| path.split('.').any(|step| last_word(step) == **name))
+            let goes = |path: &&&str| path.split('.').any(|step| last_word(step) == **name);
+            let is_id = |path: &&&str| last_word(path) == "id";
+            let named = |path: &&&str| NAMES.contains(&last_word(path).as_str());
+            let paths = free.iter().filter(goes).filter(|path| !is_id(path));
+            paths.min_by_key(|path| (!named(path), depth(path)))
         };
         let found = names
             .iter()
             .find_map(ending)
             .or(names.iter().find_map(through))?;
         let found = (*found).to_owned();
+        self.taken.push(found.clone());
+        Some(found)
+    }
+
+    /// As [`Finder::find`], otherwise the path whose last step ends with the first of these names.
+    fn find_similar(&mut self, names: &[&str], fits: impl Fn(&Facts) -> bool) -> Option<String> {
+        if let Some(found) = self.find(names, &fits) {
+            return Some(found);
+        }
+        let ends = |path: &str, name: &str| last_word(path).ends_with(&format!("_{name}"));
+        let found = names.iter().find_map(|name| {
+            let free = |path: &str| !self.taken.iter().any(|taken| taken == path);
+            let mut paths = self.paths.all();
+            paths.find(|(path, facts)| {
+                facts.known > 0 && fits(facts) && ends(path, name) && free(path)
+            })
+        });
+        let found = found?.0.to_owned();
         self.taken.push(found.clone());
         Some(found)
     }
@@ -255,7 +319,8 @@ impl Finder<'_> {
 
     fn product(&mut self) -> Guesses {
         let mut fields = vec![self.id(&IDS)];
-        let rows = self.paths.rows();
+        let id = self.taken.last().cloned();
+        let review = self.review_in_list(id.as_deref());
         fields.push(
             match self.find(&NAMES, |facts| facts.texts > 0 && !facts.listed) {
                 Some(path) => sure("name", quoted(&path)),
@@ -266,30 +331,12 @@ impl Finder<'_> {
                 ),
             },
         );
-        // Bundles consist of products, which a mapping cannot name.
-        let typed = Kind::TYPED.iter().filter(|kind| **kind != Kind::Bundle);
-        let typed: Vec<&str> = typed.map(|kind| kind.name()).collect();
-        let kind = format!(
-            "\"product\"; a word of your own, or one of {}",
-            typed.join(", ")
-        );
-        fields.push(unsure("kind", "{ value = \"product\" }".to_owned(), kind));
+        fields.push(kind());
         fields.push(self.category());
         let text = |facts: &Facts| facts.length() > 20 && !facts.listed;
         if let Some(path) = self.find(&DESCRIPTIONS, text) {
-            let html = self.facts(&path).is_some_and(|facts| {
-                facts.first.iter().any(|text| {
-                    text.contains("</") || text.contains("<br") || text.contains("&amp;")
-                })
-            });
-            fields.push(sure(
-                "description",
-                if html {
-                    format!("{{ from = {}, html = \"page\" }}", quoted(&path))
-                } else {
-                    quoted(&path)
-                },
-            ));
+            let html = self.facts(&path).is_some_and(Facts::have_html);
+            fields.push(description(&path, html));
         }
         if let Some(path) = self.find(&BRANDS, |facts| facts.texts > 0 && !facts.listed) {
             fields.push(sure("brand", quoted(&path)));
@@ -300,11 +347,22 @@ impl Finder<'_> {
         }
         fields.extend(self.price());
         let mut tables = Vec::new();
-        tables.extend(self.images());
-        tables.push(self.specs(rows));
+        let images = self.images();
+        let remarks = if images.is_some() {
+            None
+        } else {
+            self.names_of_pictures()
+        };
+        tables.extend(images);
+        let pieces = self.pieces();
+        tables.push(self.specs());
+        tables.extend(self.numbers_in_text(Self::is_spec));
+        tables.extend(pieces);
+        tables.extend(review);
         Guesses {
             fields,
             tables,
+            remarks: remarks.into_iter().collect(),
             ..Guesses::default()
         }
     }
@@ -340,30 +398,46 @@ impl Finder<'_> {
     }
 
     fn price(&mut self) -> Option<Guess> {
-        let path = self.find(&PRICES, |facts| {
-            facts.numbers * 2 > facts.known && !facts.listed
-        })?;
+        if let Some(cents) = self.find(&CENTS, |facts| facts.are_numbers() && !facts.listed) {
+            let settings = format!("{}, divide = 100", quoted(&cents));
+            return Some(self.price_with(&settings, "divide = 100, because the name says cents"));
+        }
+        let numbers = |facts: &Facts| facts.numbers * 2 > facts.known;
+        let single = self.find_similar(&PRICES, |facts| numbers(facts) && !facts.listed);
+        let Some(path) = single else {
+            return self.price_in_list();
+        };
         let comma = self
             .facts(&path)?
             .first
             .iter()
             .any(|text| text.contains(','));
         let decimal = if comma { ", decimal = \",\"" } else { "" };
-        let amount = format!(
-            "{{ from = {}{decimal}, on_bad = \"drop_value\" }}",
-            quoted(&path)
-        );
+        Some(self.price_with(&format!("{}{decimal}", quoted(&path)), ""))
+    }
+
+    /// The price with these settings of its amount.
+    fn price_with(&mut self, settings: &str, remark: &str) -> Guess {
+        let amount = format!("{{ from = {settings}, on_bad = \"drop_value\" }}");
         let code = |facts: &Facts| facts.length() == 3;
-        Some(if let Some(currency) = self.find(&CURRENCIES, code) {
-            let currency = quoted(&currency);
-            sure(
-                "price",
-                format!("{{ amount = {amount}, currency = {currency} }}"),
-            )
+        let currency = self.find(&CURRENCIES, |facts| code(facts) && !facts.listed);
+        let (currency, guess) = match currency {
+            Some(currency) => (quoted(&currency), ""),
+            None => (
+                "{ value = \"EUR\" }".to_owned(),
+                "no path has a currency; EUR is a guess",
+            ),
+        };
+        let value = format!("{{ amount = {amount}, currency = {currency} }}");
+        let remarks = [remark, guess]
+            .into_iter()
+            .filter(|remark| !remark.is_empty());
+        let remarks: Vec<&str> = remarks.collect();
+        if remarks.is_empty() {
+            sure("price", value)
         } else {
-            let value = format!("{{ amount = {amount}, currency = {{ value = \"EUR\" }} }}");
-            unsure("price", value, "no path has a currency; EUR is a guess")
-        })
+            unsure("price", value, remarks.join("; "))
+        }
     }
 
     fn images(&mut self) -> Option<GuessedTable> {
@@ -382,36 +456,84 @@ impl Finder<'_> {
                 paths.next().map(|(path, _)| path.to_owned())
             })?;
         self.taken.push(path.clone());
-        let mut lines = Vec::new();
+        let (mut lines, mut alt) = (Vec::new(), None);
         let url = match path.rsplit_once("[]") {
             Some((list, inside)) => {
                 lines.push(sure("each", quoted(list)));
+                let listed = format!("{list}[]");
+                alt = self.inside(&listed, &ALTS);
+                self.taken.push(listed);
                 inside.strip_prefix('.').unwrap_or(".").to_owned()
             }
             None => path,
         };
         let bad = "on_bad = \"drop_value\"";
         lines.push(sure("url", format!("{{ from = {}, {bad} }}", quoted(&url))));
+        lines.extend(alt.map(|alt| sure("alt", quoted(&alt))));
         Some(GuessedTable {
             setting: "[[product.media]]".to_owned(),
             lines,
         })
     }
 
+    /// Whether the values at a path are specs.
+    fn is_spec(&self, path: &str, facts: &Facts) -> bool {
+        let is = |taken: &String| path == taken || covers(taken, path);
+        let differ = facts.known == self.paths.rows() && facts.are_different();
+        let none = self.taken.iter().any(is)
+            || facts.addresses > 0
+            || facts.length() > MAX_SPEC_CHARACTERS
+            || path.starts_with('@')
+            || last_word(path) == "id"
+            || (differ && !facts.are_numbers());
+        !none
+    }
+
+    /// Rules for numbers that the feed writes as text, as tables and XML do.
+    fn numbers_in_text(&self, is_spec: impl Fn(&Self, &str, &Facts) -> bool) -> Vec<GuessedTable> {
+        let mut tables = Vec::new();
+        for decimal in [None, Some(",")] {
+            let numbers = self.paths.all().filter(|(path, facts)| {
+                facts.numbers_in_text() == Some(decimal.is_some()) && is_spec(self, path, facts)
+            });
+            let paths = numbers.filter(|(path, _)| !self.pieces_of(path));
+            let paths: Vec<String> = paths
+                .map(|(path, _)| quoted(path.strip_suffix("[]").unwrap_or(path)))
+                .collect();
+            if paths.is_empty() {
+                continue;
+            }
+            let mut lines = vec![sure("path", format!("[{}]", paths.join(", ")))];
+            lines.push(sure("type", "\"number\"".to_owned()));
+            lines.extend(decimal.map(|sign| sure("decimal", quoted(sign))));
+            tables.push(GuessedTable {
+                setting: "[[product.specs.rules]]".to_owned(),
+                lines,
+            });
+        }
+        tables
+    }
+
     /// The specs are what is left, without addresses and long texts.
-    fn specs(&self, rows: usize) -> GuessedTable {
-        let unlike = |facts: &Facts| facts.addresses > 0 || facts.length() > MAX_SPEC_CHARACTERS;
-        let none = |path: &str, facts: &Facts| {
-            self.taken.iter().any(|taken| taken == path)
-                || unlike(facts)
-                || (facts.known == rows && facts.are_different() && !facts.are_numbers())
-        };
-        let excluded: Vec<String> = self
+    fn specs(&self) -> GuessedTable {
+        let mut excluded: Vec<String> = Vec::new();
+        for (path, _) in self
             .paths
             .all()
-            .filter(|(path, facts)| none(path, facts))
-            .map(|(path, _)| quoted(path.strip_suffix("[]").unwrap_or(path)))
-            .collect();
+            .filter(|(path, facts)| !self.is_spec(path, facts))
+        {
+            let mut lists = self.taken.iter().filter(|taken| taken.ends_with("[]"));
+            let path = lists
+                .find(|list| covers(list, path))
+                .map_or(path, String::as_str);
+            if self.pieces_of(path) {
+                continue;
+            }
+            let path = quoted(path.strip_suffix("[]").unwrap_or(path));
+            if !excluded.contains(&path) {
+                excluded.push(path);
+            }
+        }
         let remark =
             "all other paths are specs; units, and columns that are none, are yours to say";
         let on_bad = sure("on_bad", "\"drop_value\"".to_owned());
@@ -430,23 +552,8 @@ impl Finder<'_> {
             "the products must be there, from a feed of the same system; otherwise product_system \
              names theirs, or a [product] derives them from the rows",
         ));
-        let best = self
-            .facts(rating)
-            .and_then(|facts| facts.range)
-            .map_or(5.0, |(_, high)| high);
-        let best = [1.0, 5.0, 10.0, 20.0, 100.0]
-            .into_iter()
-            .find(|scale| best <= *scale);
-        fields.push(match best {
-            Some(5.0) | None => {
-                let value = format!("{{ from = {}, round = \"nearest\" }}", quoted(rating));
-                sure("rating", value)
-            }
-            Some(best) => {
-                let value = format!("{{ from = {}, scale = [0, {best}] }}", quoted(rating));
-                unsure("rating", value, format!("the scale seems to end at {best}"))
-            }
-        });
+        let range = self.facts(rating).and_then(|facts| facts.range);
+        fields.push(self::rating(rating, range.map_or(5.0, |(_, high)| high)));
         fields.push(sure("body", quoted(body)));
         if let Some(title) = self.find(&TITLES, |facts| facts.texts > 0 && !facts.listed) {
             fields.push(sure("title", quoted(&title)));
@@ -483,27 +590,48 @@ fn unsure(setting: &str, value: String, remark: impl Into<String>) -> Guess {
     }
 }
 
-/// A path as TOML.
-fn quoted(path: &str) -> String {
-    toml::Value::String(path.to_owned()).to_string()
+/// Returns true if a path is below a list.
+fn covers(list: &str, path: &str) -> bool {
+    list.ends_with("[]") && path.starts_with(list)
 }
 
-/// The last step of a path as words: `offers[].imageURL` is `image_url`.
-fn last_word(path: &str) -> String {
-    let path = path.trim_end_matches("[]");
-    let last = path.rsplit('.').next().unwrap_or(path).trim_matches('"');
-    let mut words = String::new();
-    let mut small = false;
-    for letter in last.chars() {
-        if letter.is_alphanumeric() {
-            if letter.is_uppercase() && small {
-                words.push('_');
-            }
-            words.extend(letter.to_lowercase());
-        } else if !words.is_empty() && !words.ends_with('_') {
-            words.push('_');
+/// The rating at a path whose highest value is this one.
+fn rating(path: &str, highest: f64) -> Guess {
+    let scales = [1.0, 5.0, 10.0, 20.0, 100.0];
+    match scales.into_iter().find(|scale| highest <= *scale) {
+        Some(5.0) | None => {
+            let value = format!("{{ from = {}, round = \"nearest\" }}", quoted(path));
+            sure("rating", value)
         }
-        small = letter.is_lowercase();
+        Some(best) => {
+            let value = format!("{{ from = {}, scale = [0, {best}] }}", quoted(path));
+            unsure("rating", value, format!("the scale seems to end at {best}"))
+        }
     }
-    words.trim_end_matches('_').to_owned()
+}
+
+fn kind() -> Guess {
+    // Bundles consist of products, which a mapping cannot name.
+    let typed = Kind::TYPED.iter().filter(|kind| **kind != Kind::Bundle);
+    let typed: Vec<&str> = typed.map(|kind| kind.name()).collect();
+    let remark = format!(
+        "\"product\"; a word of your own, or one of {}",
+        typed.join(", ")
+    );
+    unsure("kind", "{ value = \"product\" }".to_owned(), remark)
+}
+
+fn description(path: &str, html: bool) -> Guess {
+    let path = quoted(path);
+    let value = if html {
+        format!("{{ from = {path}, html = \"page\" }}")
+    } else {
+        path
+    };
+    sure("description", value)
+}
+
+/// A path as TOML.
+pub(super) fn quoted(path: &str) -> String {
+    toml::Value::String(path.to_owned()).to_string()
 }

@@ -87,6 +87,39 @@ impl Paths {
         }
     }
 
+    /// Makes one path of those that lead to a list in some rows, and to a single item in others, as
+    /// elements of XML do.
+    pub(super) fn merge_lists(&mut self) {
+        let lists: BTreeSet<String> = self
+            .order
+            .iter()
+            .flat_map(|path| {
+                path.match_indices("[]")
+                    .map(|(at, _)| path[..at].to_owned())
+            })
+            .collect();
+        let mut order: Vec<String> = Vec::new();
+        for path in std::mem::take(&mut self.order) {
+            let listed = listed(&path, &lists);
+            let Some(facts) = self.facts.remove(&path) else {
+                continue;
+            };
+            if let Some(known) = self.facts.get_mut(&listed) {
+                known.merge(facts);
+            } else {
+                let facts = Facts {
+                    listed: listed.contains("[]"),
+                    ..facts
+                };
+                self.facts.insert(listed.clone(), facts);
+            }
+            if !order.contains(&listed) {
+                order.push(listed);
+            }
+        }
+        self.order = order;
+    }
+
     /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
@@ -100,7 +133,45 @@ impl Paths {
     }
 }
 
+/// A path with `[]` wherever other rows have a list.
+fn listed(path: &str, lists: &BTreeSet<String>) -> String {
+    let mut out = String::new();
+    let mut rest = path;
+    loop {
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        out.push_str(&rest[..end]);
+        rest = &rest[end..];
+        if lists.contains(&out) && !rest.starts_with("[]") {
+            out.push_str("[]");
+        }
+        if rest.is_empty() {
+            return out;
+        }
+        let sign = if rest.starts_with("[]") { 2 } else { 1 };
+        out.push_str(&rest[..sign]);
+        rest = &rest[sign..];
+    }
+}
+
 impl Facts {
+    fn merge(&mut self, other: Self) {
+        self.known += other.known;
+        self.texts += other.texts;
+        self.numbers += other.numbers;
+        self.addresses += other.addresses;
+        self.characters += other.characters;
+        self.range = match (self.range, other.range) {
+            (Some(one), Some(two)) => Some((one.0.min(two.0), one.1.max(two.1))),
+            (one, two) => one.or(two),
+        };
+        for value in other.first {
+            if self.first.len() < SHOWN_VALUES && !self.first.contains(&value) {
+                self.first.push(value);
+            }
+        }
+        self.values.extend(other.values);
+    }
+
     fn add(&mut self, value: &Value) {
         let text = match value {
             Value::String(text) if text.trim().is_empty() => return,
@@ -115,7 +186,9 @@ impl Facts {
         if text.starts_with("http://") || text.starts_with("https://") {
             self.addresses += 1;
         }
-        if let Ok(number) = text.replace(',', ".").parse::<f64>() {
+        let digits = text.contains(|c: char| c.is_ascii_digit());
+        let number = text.replace(',', ".").parse::<f64>();
+        if let (true, Ok(number)) = (digits, number) {
             self.numbers += 1;
             let (low, high) = self.range.unwrap_or((number, number));
             self.range = Some((low.min(number), high.max(number)));
@@ -138,9 +211,32 @@ impl Facts {
         self.characters / self.known.max(1)
     }
 
+    /// Whether some values have tags or entities of HTML.
+    pub(super) fn have_html(&self) -> bool {
+        let mut first = self.first.iter();
+        first.any(|text| text.contains("</") || text.contains("<br") || text.contains("&amp;"))
+    }
+
     /// Whether all values are numbers.
     pub(super) fn are_numbers(&self) -> bool {
         self.known > 0 && self.numbers == self.known
+    }
+
+    /// Whether numbers that are written as text have a comma before their decimals; `None` if the
+    /// values are no such numbers, or differ, or look like numbers of articles.
+    pub(super) fn numbers_in_text(&self) -> Option<bool> {
+        const MAX_DIGITS: usize = 11;
+        let of_article = |text: &String| {
+            let digits = text.trim_start_matches(['-', '+']).as_bytes();
+            let zero =
+                digits.first() == Some(&b'0') && digits.get(1).is_some_and(u8::is_ascii_digit);
+            zero || digits.len() > MAX_DIGITS
+        };
+        let is_number = self.are_numbers() && self.texts == self.known;
+        let any = |sign: char| self.values.iter().any(|text| text.contains(sign));
+        let (comma, point) = (any(','), any('.'));
+        let plain = is_number && !(comma && point) && !self.values.iter().any(of_article);
+        plain.then_some(comma)
     }
 
     /// The facts for people.
@@ -163,4 +259,24 @@ impl Facts {
             first.join(" · ")
         )
     }
+}
+
+/// The last step of a path as words: `offers[].imageURL` is `image_url`.
+pub(super) fn last_word(path: &str) -> String {
+    let path = path.trim_end_matches("[]");
+    let last = path.rsplit('.').next().unwrap_or(path).trim_matches('"');
+    let mut words = String::new();
+    let mut small = false;
+    for letter in last.chars() {
+        if letter.is_alphanumeric() {
+            if letter.is_uppercase() && small {
+                words.push('_');
+            }
+            words.extend(letter.to_lowercase());
+        } else if !words.is_empty() && !words.ends_with('_') {
+            words.push('_');
+        }
+        small = letter.is_lowercase();
+    }
+    words.trim_end_matches('_').to_owned()
 }
