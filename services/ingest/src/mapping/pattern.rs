@@ -3,6 +3,7 @@
 //! Case is ignored. A blank in the pattern, and the ends of any literal, match any white space or
 //! none. A placeholder matches the shortest text that lets the rest match, and is never empty;
 //! `{_}` discards the text it matches, which may be empty. `{.}` is the value of the field or rule.
+//! `{depth:cm}` says the unit of a spec.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,15 @@ pub(crate) struct Pattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Literal(String),
-    Named(String),
+    Named(Placeholder),
+}
+
+/// A placeholder of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placeholder {
+    pub(crate) name: String,
+    /// The unit of its value.
+    pub(crate) unit: Option<String>,
 }
 
 impl Pattern {
@@ -36,7 +45,12 @@ impl Pattern {
                     "there must be text between {{{name}}} and the placeholder before it"
                 ));
             }
-            parts.push(Part::Named(name.trim().to_owned()));
+            let (name, unit) = match name.split_once(':') {
+                Some((name, unit)) => (name, Some(unit.trim().to_owned())),
+                None => (name, None),
+            };
+            let name = name.trim().to_owned();
+            parts.push(Part::Named(Placeholder { name, unit }));
             rest = after;
         }
         push_literal(&mut parts, rest);
@@ -48,11 +62,51 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// The names of the placeholders.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns this pattern with the units of its placeholders as they are returned for these.
+    ///
+    /// # Errors
+    /// What is wrong with a unit.
+    pub(crate) fn with_units(
+        mut self,
+        unit: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, String> {
+        for part in &mut self.parts {
+            match part {
+                Part::Named(Placeholder {
+                    name,
+                    unit: Some(_),
+                }) if name == "_" => {
+                    return Err("{_} is thrown away and has no unit".to_owned());
+                }
+                Part::Named(Placeholder {
+                    unit: Some(spelling),
+                    ..
+                }) => *spelling = unit(spelling)?,
+                _ => {}
+            }
+        }
+        Ok(self)
+    }
+
+    /// The placeholders whose texts are kept.
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Named(name) if name != "_" => Some(name.as_str()),
+            Part::Named(placeholder) if placeholder.name != "_" => Some(placeholder),
             _ => None,
+        })
+    }
+
+    /// The names of these.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.placeholders()
+            .map(|placeholder| placeholder.name.as_str())
+    }
+
+    /// The words between the placeholders.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| match part {
+            Part::Literal(literal) => literal.split_whitespace(),
+            Part::Named(_) => "".split_whitespace(),
         })
     }
 
@@ -112,7 +166,7 @@ impl<'t> Split<'t> {
             [Part::Literal(literal), rest @ ..] => {
                 after_literal(literal, text).is_some_and(|text| self.parts(rest, text))
             }
-            [Part::Named(name), rest @ ..] => {
+            [Part::Named(Placeholder { name, .. }), rest @ ..] => {
                 let left = (parts.len(), text.len());
                 let matches = !self.failed.contains(&left) && self.named(name, rest, text);
                 if !matches {

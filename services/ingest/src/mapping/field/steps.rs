@@ -154,7 +154,11 @@ impl Steps {
 
 fn split(section: &Section<'_>) -> Result<Vec<Pattern>, MappingError> {
     let read = |text: &str| {
-        let pattern = Pattern::parse(text)?;
+        let pattern = Pattern::parse(text)?.with_units(|unit| {
+            Err(format!(
+                "{text:?}: {unit:?} is a unit, which only rules for specs have"
+            ))
+        })?;
         let names: Vec<&str> = pattern.names().collect();
         if names == ["."] {
             Ok(pattern)

@@ -170,7 +170,10 @@ impl Specs {
                 Ok(())
             };
             let calculated = |reason| format!("multiply or divide {reason}");
-            of_numbers.map_err(calculated).map(|()| reading)
+            of_numbers.map_err(calculated)?;
+            let units = options.check_units(&self.table);
+            units.map_err(|reason| format!("split: {reason}"))?;
+            Ok(reading)
         });
         SpecReading {
             by: by.join(", "),

@@ -147,9 +147,9 @@ const DEPENDENT: [Dependent; 4] = [
     Dependent {
         setting: "where_item",
         is_set: |options| options.where_item.is_some(),
-        has_support: |options| options.parts.value.is_some(),
-        reason: "has no effect: it is a condition on the objects of `value_from`, which no rule has; \
-                 `where` is one on the row",
+        has_support: |options| options.parts.value.is_some() || options.template.is_some(),
+        reason: "has no effect: it is a condition on the objects of `value_from` or `template`, which no \
+                 rule has; `where` is one on the row",
     },
 ];
 
@@ -169,6 +169,9 @@ impl Rule {
         }
         let options = RuleOptions::read(section, table, reading)?;
         reading.with(section)?;
+        options
+            .check_units(table)
+            .map_err(|reason| section.invalid("split", reason))?;
         let factor = ["multiply", "divide"]
             .into_iter()
             .find(|name| section.has(name));
@@ -241,7 +244,7 @@ impl RuleOptions {
             unit: unit(section, table)?,
             unit_values: unit_values(section, table)?,
             value_type: section.choice("type", &types)?,
-            split: split(section)?,
+            split: split(section, table)?,
             cut_at: owned("cut_at")?.filter(|text| !text.is_empty()),
             then_cut_at: owned("then_cut_at")?.filter(|text| !text.is_empty()),
             template: template(section, uses)?,
@@ -268,6 +271,36 @@ impl RuleOptions {
                 "has no effect: it is for numbers, and type = \"{other}\" is none"
             )),
         }
+    }
+
+    /// Fails if a pattern throws a unit away that is not the one of the values.
+    ///
+    /// # Errors
+    /// Which unit of which pattern.
+    pub(super) fn check_units(&self, table: &UnitTable) -> Result<(), String> {
+        let Some(own) = self.unit.as_deref().and_then(|unit| table.find(unit)) else {
+            return Ok(());
+        };
+        for pattern in &self.split {
+            let mut without = pattern
+                .placeholders()
+                .filter(|one| one.unit.is_none() && !SPEC_PARTS.contains(&one.name.as_str()));
+            let has_unit = pattern.names().any(|name| name == ".unit");
+            let Some(placeholder) = without.next().filter(|_| !has_unit) else {
+                continue;
+            };
+            let other = pattern.words().filter_map(|word| table.find(word));
+            let mut other =
+                other.filter(|unit| unit.dimension == own.dimension && unit.id != own.id);
+            if let Some(other) = other.next() {
+                let (name, other, own) = (&placeholder.name, &other.id, &own.id);
+                return Err(format!(
+                    "a pattern has {other} beside its placeholders, and the values are read as {own}; \
+                     {{{name}:{other}}} reads a value as {other}, {{{name}:{own}}} as {own}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Applies the options of a later rule.
@@ -365,11 +398,18 @@ fn unit_values(
         .collect()
 }
 
-fn split(section: &Section<'_>) -> Result<Vec<Pattern>, MappingError> {
+fn split(section: &Section<'_>, table: &UnitTable) -> Result<Vec<Pattern>, MappingError> {
     let invalid = |reason: String| section.invalid("split", reason);
     let mut patterns = Vec::new();
     for text in section.texts("split")? {
-        let pattern = Pattern::parse(text).map_err(invalid)?;
+        let unit = |spelling: &str| {
+            let unit = table.get(spelling).map(|unit| unit.id.clone());
+            unit.map_err(|error| {
+                format!("{text:?}: {error}; `vitrine units` lists those that there are")
+            })
+        };
+        let pattern = Pattern::parse(text).and_then(|pattern| pattern.with_units(unit));
+        let pattern = pattern.map_err(invalid)?;
         check_names(&pattern).map_err(|reason| invalid(format!("{text:?}: {reason}")))?;
         patterns.push(pattern);
     }
@@ -382,6 +422,12 @@ pub(super) const SPEC_PARTS: [&str; 3] = [".key", ".unit", ".qualifier"];
 /// Checks the names of a pattern: spec keys, or the parts of one spec.
 fn check_names(pattern: &Pattern) -> Result<(), String> {
     let is_part = |name: &&str| SPEC_PARTS.contains(name);
+    let of_part = |one: &super::super::pattern::Placeholder| {
+        is_part(&one.name.as_str()) && one.unit.is_some()
+    };
+    if pattern.placeholders().any(of_part) {
+        return Err("{.key}, {.unit} and {.qualifier} are texts without a unit".to_owned());
+    }
     if pattern.names().any(|name| is_part(&name)) && !pattern.names().any(|name| name == ".") {
         return Err("{.key}, {.unit} and {.qualifier} need {.}, the value".to_owned());
     }

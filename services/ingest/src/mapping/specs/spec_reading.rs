@@ -92,6 +92,9 @@ impl SpecReading {
     fn try_specs(&self, raw: &Value, row: Row<'_>) -> Result<Mapped, String> {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
         if let Some(template) = &self.options.template {
+            if !self.takes(row.at(raw)) {
+                return Ok(Mapped::default());
+            }
             let text = template.fill(row.at(raw), reading)?;
             let filled = text.map(|text| self.cut(Given::Plain(&text), reading));
             return Ok(filled.unwrap_or_default());
@@ -138,6 +141,7 @@ impl SpecReading {
         let mut texts = Vec::new();
         for item in items {
             match &self.options.template {
+                Some(_) if !self.takes(row.at(item)) => {}
                 Some(template) => texts.extend(template.fill(row.at(item), reading)?),
                 None => texts.extend(reading.text(item)?.map(Cow::into_owned)),
             }
@@ -204,13 +208,17 @@ impl SpecReading {
             return Ok(Vec::new());
         };
         let (pattern, parts) = matching(&self.options.split, &text)?;
+        let units = pattern.placeholders().map(|one| one.unit.as_deref());
         let parts: Vec<(&str, &str)> = pattern.names().zip(parts).collect();
         let of_spec = OfSpec::read(&parts, self, reading)?;
         let mut specs = Vec::new();
-        for (name, part) in parts.iter().filter(|(name, _)| !SPEC_PARTS.contains(name)) {
+        for ((name, part), of_pattern) in parts.iter().zip(units) {
+            if SPEC_PARTS.contains(name) {
+                continue;
+            }
             let own = *name == ".";
             let unit = if own { of_spec.unit } else { None };
-            let unit = unit.or(outer);
+            let unit = unit.or(of_pattern).or(outer);
             for piece in self.part_pieces(part) {
                 let value = self.value(Given::Plain(piece), unit, reading);
                 let named = |reason| {
@@ -241,10 +249,15 @@ impl SpecReading {
         }
     }
 
+    /// Whether the condition on the objects of `value_from` and `template` holds.
+    fn takes(&self, object: Row<'_>) -> bool {
+        let condition = self.options.where_item.as_ref();
+        condition.is_none_or(|condition| condition.holds(object))
+    }
+
     /// Maps an object that contains the parts of a spec.
     fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
-        let condition = self.options.where_item.as_ref();
-        if condition.is_some_and(|condition| !condition.holds(object)) {
+        if !self.takes(object) {
             return Ok(Vec::new());
         }
         let parts = &self.options.parts;

@@ -189,6 +189,15 @@ const EXAMPLES: &[Example] = &[
         "net_weight=1.5 kg",
     ),
     (
+        "measures whose unit stands in the text once",
+        At::Specs,
+        &[
+            r#"rules = [{ path = "size", split = ["{width:cm} x {height:cm} cm", "{width} x {height}"], unit = "mm" }]"#,
+        ],
+        r#"{"size": "10 x 20 cm"}"#,
+        "width=10 cm, height=20 cm",
+    ),
+    (
         "pairs in a list of texts",
         At::Specs,
         &[

@@ -73,8 +73,25 @@ fn settings_that_can_do_nothing_are_refused_with_what_can() {
             "no rule has one of them",
         ),
         (
-            "rules = [{ path = \"a\", template = \"{b}\", where_item = { b = 1 } }]",
+            "rules = [{ path = \"a\", key = \"b\", where_item = { b = 1 } }]",
             "`where` is one on the row",
+        ),
+        (
+            "rules = [{ path = \"a\", unit = \"mm\", split = [\"{w} x {h} mm\", \"{w} x {h:cm} cm\"] }]",
+            "rules[0].split: a pattern has cm beside its placeholders, and the values are read as mm; \
+             {w:cm} reads a value as cm, {w:mm} as mm",
+        ),
+        (
+            "rules = [{ path = \"a\", split = \"{w:furlong} x\" }]",
+            "`vitrine units` lists",
+        ),
+        (
+            "rules = [{ path = \"a\", split = \"{_:mm} x {w}\" }]",
+            "{_} is thrown away",
+        ),
+        (
+            "rules = [{ path = \"a\", split = \"{.key:mm}: {.}\" }]",
+            "are texts without a unit",
         ),
         (
             "rules = [{ path = \"a\", split = \"{.key}\" }]",
@@ -84,6 +101,62 @@ fn settings_that_can_do_nothing_are_refused_with_what_can() {
         let error = refusal(&specs_with(settings));
         assert!(error.contains(reason), "{settings}: {error}");
     }
+}
+
+#[test]
+fn each_pattern_has_its_units() {
+    let rule = |more: &str| {
+        format!(
+            "rules = [{{ path = \"size\", split = [\"{{w:cm}} x {{h:cm}} cm\", \"{{w}} x {{h}}\"], {more} }}]"
+        )
+    };
+    let read = |more: &str, size: &str| specs(&rule(more), json!({ "size": size }));
+    let mm = "unit = \"mm\"";
+    assert_eq!(read(mm, "10 x 20 cm").unwrap(), ["w=10 cm", "h=20 cm"]);
+    assert_eq!(read(mm, "100 x 200").unwrap(), ["w=100 mm", "h=200 mm"]);
+    assert_eq!(
+        read("type = \"quantity\"", "10 x 20 cm").unwrap(),
+        ["w=10 cm", "h=20 cm"]
+    );
+    assert_eq!(
+        read(mm, "1 m x 20 cm").unwrap(),
+        ["w=1 m", "h=20 cm"],
+        "a unit in the text"
+    );
+    let own = "rules = [{ path = \"size\", split = \"about {.:in} inch\", unit = \"mm\" }]";
+    assert_eq!(
+        specs(own, json!({"size": "about 3 inch"})).unwrap(),
+        ["size=3 in"]
+    );
+    let field = refusal(&(with("") + "brand = { from = \"a\", split = \"{.:mm}\" }"));
+    assert!(field.contains("only rules for specs have"), "{field}");
+}
+
+#[test]
+fn a_unit_of_another_rule_that_a_pattern_throws_away_makes_bad_values() {
+    let rules = "rules = [{ path = \"size\", split = \"{w} x {h} cm\" }, { path = \"size\", unit = \"mm\" }]";
+    let bad = specs(rules, json!({"size": "1 x 2 cm"})).unwrap_err();
+    assert!(
+        bad[0].starts_with("size: split: a pattern has cm"),
+        "{bad:?}"
+    );
+}
+
+#[test]
+fn a_template_is_made_of_the_items_that_are_meant() {
+    let rule = |more: &str| {
+        format!(
+            "rules = [{{ path = \"slots\", key = \"slot\", template = \"{{n}} x {{gen}}\", \
+             where_item = {{ used = false }}{more} }}]"
+        )
+    };
+    let row = json!({"slots": [
+        {"n": 1, "gen": "G4", "used": true}, {"n": 2, "gen": "G5", "used": false}, {"n": 3, "gen": "G3", "used": false},
+    ]});
+    let each = specs(&rule(""), row.clone()).unwrap();
+    assert_eq!(each, ["slot='2 x G5'", "slot='3 x G3'"]);
+    let joined = specs(&rule(", list = \"join\""), row).unwrap();
+    assert_eq!(joined, ["slot='2 x G5, 3 x G3'"]);
 }
 
 #[test]
