@@ -610,7 +610,6 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         }
         "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
         "startBulkChange" => json!({ "change": { "brand": "x" } }),
-        "stopBulkChange" => json!({ "id": "x" }),
         "revertSpecKey" => json!({ "key": "x", "revision": 1 }),
         "setSpecs" | "removeSpecs" => json!({ "productId": "x", "specs": [] }),
         "createCategory" | "createSupplier" => json!({ "name": "x" }),
@@ -620,7 +619,9 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "mergeSpecKeys" => json!({ "from": "x", "into": "y" }),
         "submitReview" => json!({ "productId": "x", "rating": 4, "body": "x" }),
         "editReview" => json!({ "id": "x", "expectedRevision": 1 }),
-        "deleteReview" | "removeVote" | "replyToReview" | "stopImport" => json!({ "id": "x" }),
+        "deleteReview" | "removeVote" | "replyToReview" | "stopImport" | "stopBulkChange" => {
+            json!({ "id": "x" })
+        }
         "voteReview" => json!({ "id": "x", "vote": "HELPFUL" }),
         "reportReview" => json!({ "id": "x", "reason": "SPAM" }),
         "moderateReview" => json!({ "id": "x", "decision": "PUBLISH", "reason": "OTHER" }),

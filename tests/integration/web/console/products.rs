@@ -7,7 +7,7 @@ use vitrine_harness::test;
 use vitrine_harness::token::token;
 
 use super::{act_as, api, choose, fill, id_of, in_console, with_console};
-use crate::web::{HOSTILE, count, text};
+use crate::web::{HOSTILE, text};
 
 const READ: &str = "query ($slug: String!) { product(slug: $slug) { name brand status revision price { amount } \
                     specs { key text } ... on Electronics { warrantyMonths } } }";
