@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, ProductBuilder, product, test, test_on_own_server};
 use vitrine_model::clock::Clock as _;
+use vitrine_model::id::{GlobalId, ProductId};
 
 /// The commands of the worker.
 const COMMANDS: [&str; 6] = [
@@ -283,6 +284,28 @@ fn a_bulk_change_is_stopped_and_keeps_what_it_did() {
 }
 
 #[test]
+fn one_that_waits_for_others_stops_at_once() {
+    test(async |app| {
+        app.has(stock()).await;
+        let first = started(app, json!({ "change": { "brand": "A" } })).await;
+        app.clock.advance(1_000);
+        let second = started(app, json!({ "change": { "brand": "B" } })).await;
+        app.mutate("stopBulkChange", json!({ "id": second }))
+            .await
+            .done();
+        let mut state = MaintenanceState::default();
+        app.catalog
+            .work(Worker::BulkChanges, &mut state)
+            .await
+            .unwrap();
+        assert_eq!(bulk_change(app, &second).await.0, "STOPPED");
+        work(app).await;
+        assert_eq!(bulk_change(app, &first).await.0, "DONE");
+        assert_eq!(names(app, json!({ "brand": ["A"] })).await.len(), 6);
+    });
+}
+
+#[test]
 fn a_worker_that_is_cut_off_anywhere_changes_each_product_once() {
     test_on_own_server(async |app| {
         app.has(stock()).await;
@@ -314,6 +337,38 @@ fn a_worker_that_is_cut_off_anywhere_changes_each_product_once() {
         assert_eq!(app.documents("history", doc! {}).await.len(), 5);
         let products = app.documents("products", doc! { "revision": 2_i64 }).await;
         assert_eq!(products.len(), 5);
+    });
+}
+
+#[test]
+fn a_product_of_a_newer_release_is_named_and_does_not_stop_the_others() {
+    test(async |app| {
+        app.has(stock()).await;
+        let products = app.direct().collection::<Document>("products");
+        let newer = async |version: i32| {
+            let set = doc! { "$set": { "schema_version": version } };
+            let changed = products.update_one(doc! { "name": "Lamp 2" }, set).await;
+            changed.unwrap();
+            app.store().announce_any_product();
+        };
+        newer(99).await;
+        let change = json!({ "brand": "Silo", "setSpecs": [{ "key": "brand_new", "text": "x" }] });
+        let only = json!({ "filter": { "brand": ["Tarn"] }, "change": change, "dryRun": true });
+        started(app, only).await;
+        work(app).await;
+        assert!(
+            app.documents("spec_keys", doc! { "_id": "brand_new" })
+                .await
+                .is_empty()
+        );
+        let id = started(app, json!({ "change": { "brand": "Silo" } })).await;
+        work(app).await;
+        newer(1).await;
+        let expected = counts([("products", 6), ("changed", 5), ("refused", 1)]);
+        assert_eq!(bulk_change(app, &id).await, ("DONE".to_owned(), expected));
+        let refused = items(app, &id, "REFUSED").await;
+        assert_eq!(refused[0].0, "Lamp 2");
+        assert!(refused[0].1.contains("newer"), "{refused:?}");
     });
 }
 
@@ -373,6 +428,12 @@ fn what_is_wrong_for_every_product_is_refused_at_once() {
             let refused = start(app, input.clone()).await;
             assert_eq!(refused.user_error_paths(), expected, "{input}");
         }
+        let nobody = GlobalId::Product(ProductId::random()).encode();
+        let refused = start(app, json!({ "ids": [nobody], "change": { "brand": "B" } })).await;
+        assert_eq!(refused.user_error_paths(), ["NOT_FOUND at ids.0"]);
+        let null = json!({ "change": { "setSpecs": null, "brand": "B" } });
+        let refused = start(app, null).await;
+        assert_eq!(refused.user_error_paths(), ["INVALID at change.setSpecs"]);
         assert!(app.documents("bulk_changes", doc! {}).await.is_empty());
     });
 }

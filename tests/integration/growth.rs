@@ -110,6 +110,7 @@ fn documents_have_the_sizes_of_the_table() {
             "contributions",
             "reviews",
             "votes",
+            "history",
             "purchases",
             "sales",
             "activity",

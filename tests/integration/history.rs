@@ -519,6 +519,51 @@ fn a_spec_key_gets_its_definition_back_and_keeps_what_was_merged() {
 }
 
 #[test]
+fn a_key_that_gets_the_name_of_a_merged_one_has_a_history_of_its_own() {
+    test(async |app| {
+        on_sale(app, lamp()).await;
+        let define = json!({ "key": "colour", "type": "TEXT", "label": "Old" });
+        app.mutate("defineSpecKey", define).await.done();
+        for label in ["B", "C"] {
+            let change = json!({ "key": "colour", "label": label });
+            app.mutate("updateSpecKey", change).await.done();
+        }
+        let merge = json!({ "from": "colour", "into": "color" });
+        app.mutate("mergeSpecKeys", merge).await.done();
+        app.catalog.continue_merges().await.unwrap();
+        app.clock.advance(20_000);
+        app.catalog.continue_merges().await.unwrap();
+        let forget = json!({ "key": "color", "aliases": [] });
+        app.mutate("updateSpecKey", forget).await.done();
+        let define = json!({ "key": "colour", "type": "TEXT", "label": "New" });
+        app.mutate("defineSpecKey", define).await.done();
+        let change = json!({ "key": "colour", "label": "Newer" });
+        app.mutate("updateSpecKey", change).by("ann").await.done();
+        let id = app
+            .query(r#"{ specKey(key: "colour") { id } }"#)
+            .as_admin()
+            .await;
+        let shown = history(app, &id.text("/specKey/id")).await;
+        assert_eq!(shown.len(), 2, "{shown:?}");
+        let back = json!({ "key": "colour", "revision": 1 });
+        let restored = app.mutate("revertSpecKey", back).await;
+        assert_eq!(restored.done()["specKey"]["label"], "New");
+        // Where a revision is missing in between, nothing is mixed.
+        let history = app
+            .direct()
+            .collection::<mongodb::bson::Document>("history");
+        history
+            .delete_one(doc! { "object": "colour", "revision": 2_i64 })
+            .await
+            .unwrap();
+        let refused = app
+            .mutate("revertSpecKey", json!({ "key": "colour", "revision": 1 }))
+            .await;
+        assert_eq!(refused.user_error_paths(), ["NOT_FOUND at revision"]);
+    });
+}
+
+#[test]
 fn only_objects_with_a_history_are_accepted() {
     test(async |app| {
         let supplier =

@@ -35,7 +35,8 @@ pub enum ChangeOrigin {
     BulkChange,
     /// An import.
     Import,
-    /// The background worker that rewrites products after two spec keys were merged.
+    /// A merge of two spec keys: by the admin, of the remaining key; by a background worker, of products that had the
+    /// other one.
     KeyMerge,
 }
 

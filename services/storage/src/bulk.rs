@@ -1,6 +1,8 @@
 //! Bulk changes and their products. The outcome of a product is stored in the transaction that changes it, with the
 //! numbers of the bulk change, so that each product is changed once, and the numbers are exact at any time.
 
+use std::collections::HashSet;
+
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use mongodb::bson::spec::BinarySubtype;
@@ -17,10 +19,11 @@ use vitrine_model::import_run::StopRequest;
 use crate::documents::{REFERENCE_VERSION, put};
 use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::names::stored_ids;
+use crate::products::COLLECTION;
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::views::ProductView;
 use crate::write::WriteUnit;
-use crate::{StorageError, Store, products, products_query, retry_contended};
+use crate::{StorageError, Store, products_query, retry_contended};
 
 const CHANGES: &str = "bulk_changes";
 const ITEMS: &str = "bulk_items";
@@ -30,28 +33,38 @@ const COLLECTED: i64 = 1_000;
 /// Which products a bulk change is about. Stored as it is when the change is requested: categories, units and aliases
 /// keep the meaning that they had then.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BulkFilter(Document);
+pub struct BulkFilter {
+    filter: Document,
+    /// The index by which the products are found.
+    index: String,
+}
 
 impl BulkFilter {
     /// The products that match a condition.
     #[must_use]
     pub fn matching(condition: &Condition) -> Self {
-        Self(products_query::predicate(condition))
+        Self {
+            filter: products_query::predicate(condition),
+            index: products_query::count_index(condition).to_owned(),
+        }
     }
 
     /// These products.
     #[must_use]
     pub fn of(products: &[ProductId]) -> Self {
         let ids = stored_ids(products.iter().copied());
-        Self(doc! { "_id": { "$in": ids } })
+        Self {
+            filter: doc! { "_id": { "$in": ids } },
+            index: "_id_".to_owned(),
+        }
     }
 
     fn and(&self, other: Document) -> Document {
-        doc! { "$and": [other, self.0.clone()] }
+        doc! { "$and": [other, self.filter.clone()] }
     }
 
     fn stored(&self) -> Result<Bson, StorageError> {
-        let bytes = mongodb::bson::serialize_to_vec(&self.0);
+        let bytes = mongodb::bson::serialize_to_vec(&self.filter);
         let bytes = bytes.map_err(|_| StorageError::Corrupt {
             collection: CHANGES,
             id: String::new(),
@@ -68,7 +81,10 @@ impl BulkFilter {
             return Err(fields.corrupt("filter"));
         };
         let filter = mongodb::bson::deserialize_from_slice(stored.bytes);
-        filter.map(Self).map_err(|_| fields.corrupt("filter"))
+        Ok(Self {
+            filter: filter.map_err(|_| fields.corrupt("filter"))?,
+            index: fields.string("index")?,
+        })
     }
 }
 
@@ -109,14 +125,21 @@ pub struct WaitingItem {
 }
 
 impl Store {
-    /// Returns the oldest bulk change that has not ended. One command.
+    /// Returns a bulk change that is to stop, otherwise the oldest one that has not ended. At most two commands.
     pub async fn open_bulk_change(&self) -> Result<Option<OpenBulkChange>, StorageError> {
         let changes = self.raw(CHANGES);
-        let find = changes
-            .find_one(doc! { "open": true })
-            .sort(doc! { "started_at": 1 })
-            .hint(Hint::Name("open".to_owned()));
-        let found: Option<RawDocumentBuf> = find.max_time(self.max_time).await?;
+        let oldest = async |filter: Document| {
+            let find = changes
+                .find_one(filter)
+                .sort(doc! { "started_at": 1 })
+                .hint(Hint::Name("open".to_owned()));
+            find.max_time(self.max_time).await
+        };
+        let stopping = doc! { "open": true, "stop": { "$exists": true } };
+        let found: Option<RawDocumentBuf> = match oldest(stopping).await? {
+            Some(stopping) => Some(stopping),
+            None => oldest(doc! { "open": true }).await?,
+        };
         let read = |found: RawDocumentBuf| {
             let fields = Fields::of(CHANGES, &found);
             Ok::<_, StorageError>(OpenBulkChange {
@@ -129,6 +152,22 @@ impl Store {
         found.map(read).transpose()
     }
 
+    /// Returns those of these products that do not exist. One command.
+    pub async fn missing_products(
+        &self,
+        products: &[ProductId],
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let ids = stored_ids(products.iter().copied());
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(doc! { "_id": { "$in": ids } })
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: HashSet<ProductId> = self.product_ids(find).await?;
+        let missing = products.iter().filter(|id| !found.contains(id));
+        Ok(missing.copied().collect())
+    }
+
     /// Collects the next products of a bulk change, at most 1,000, in the order of ids. Products that match only later
     /// are no part of it. Returns how many were collected.
     pub async fn collect_bulk_items(
@@ -138,12 +177,13 @@ impl Store {
     ) -> Result<u64, StorageError> {
         let after = open.collected.map(|last| doc! { "$gt": stored_id(last) });
         let after = after.unwrap_or_else(|| doc! { "$gte": stored_id(0) });
-        let collection = self.raw(products::COLLECTION);
+        let collection = self.raw(COLLECTION);
         let find = collection
             .find(open.filter.and(doc! { "_id": after }))
             .sort(doc! { "_id": 1 })
             .limit(COLLECTED)
-            .projection(doc! { "_id": 1 });
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name(open.filter.index.clone()));
         let mut found: Vec<ProductId> = self.product_ids(find).await?;
         let first = open.job.counts.waiting;
         let room = usize::try_from(MAX_BULK_PRODUCTS.saturating_sub(first)).unwrap_or(0);
@@ -314,7 +354,7 @@ async fn store_items(
 }
 
 impl WriteUnit {
-    /// Inserts a bulk change, which the worker begins within seconds.
+    /// Inserts a bulk change. The worker begins it when those that were started before have ended.
     pub async fn insert_bulk_change(
         &mut self,
         new: &NewBulkChange,
@@ -328,6 +368,7 @@ impl WriteUnit {
             "state": BulkState::Collecting.name(),
             "open": true,
             "filter": new.filter.stored()?,
+            "index": &new.filter.index,
             "change": &new.change,
             "started_at": date(now),
             "expires_at": date(now.plus_millis(BULK_KEPT_MILLIS)),
@@ -347,7 +388,7 @@ impl WriteUnit {
         filter: &BulkFilter,
     ) -> Result<Option<ProductView>, StorageError> {
         let filter = filter.and(doc! { "_id": stored_id(product.to_i64()) });
-        let found = self.find_one(products::COLLECTION, filter).await?;
+        let found = self.find_one(COLLECTION, filter).await?;
         found.map(ProductView::new).transpose()
     }
 

@@ -45,6 +45,7 @@ pub struct EarlierProduct {
 
 /// An entry as it is stored.
 struct Stored {
+    revision: i64,
     previous: Option<i64>,
     is_expired: bool,
     origin: ChangeOrigin,
@@ -120,7 +121,8 @@ impl WriteUnit {
         self.record_history(&of, revisions, changed, (by, at)).await
     }
 
-    /// Inserts an entry, and deletes the one that is too old. Does nothing if no field has changed.
+    /// Inserts an entry, and deletes the one that is too old. A revision that changed no field of the history has an
+    /// entry too: what is between two entries cannot be restored.
     async fn record_history(
         &mut self,
         of: &HistoryOf,
@@ -128,9 +130,6 @@ impl WriteUnit {
         (before, after): (State, State),
         (by, at): (&ChangedBy, Timestamp),
     ) -> Result<(), StorageError> {
-        if previous.is_some() && before.is_empty() && after.is_empty() {
-            return Ok(());
-        }
         let mut entry = doc! { "_id": stored_id(random_number()) };
         entry.insert("schema_version", REFERENCE_VERSION);
         entry.extend(object(of));
@@ -205,7 +204,8 @@ impl WriteUnit {
         let merges = since
             .iter()
             .filter(|entry| entry.origin == ChangeOrigin::KeyMerge);
-        let merged: Vec<String> = merges.flat_map(Stored::new_aliases).collect();
+        let mut merged: Vec<String> = merges.flat_map(Stored::new_aliases).collect();
+        merged.retain(|name| key.aliases.contains(name) || key.absorbing.contains(name));
         let Some(state) = earlier((key_state(key), key.revision), &since, revision) else {
             return Ok(None);
         };
@@ -214,6 +214,12 @@ impl WriteUnit {
         earlier.aliases.sort_unstable();
         earlier.aliases.dedup();
         Ok(Some(earlier))
+    }
+
+    /// Deletes the history of a spec key that is merged into another one: its name may become a new key.
+    pub(crate) async fn forget_spec_key_history(&mut self, key: &str) -> Result<(), StorageError> {
+        let of = HistoryOf::SpecKey(key.to_owned());
+        self.delete(HISTORY, object(&of)).await.map(drop)
     }
 
     /// Returns the entries after a revision, newest first; `None` if some of them are no longer kept.
@@ -284,10 +290,19 @@ fn changed(before: &State, after: &State) -> (State, State) {
 }
 
 /// Takes back changes of an object that has the revision `now`, newest first. `None` if they do not reach back to the
-/// wanted revision.
+/// wanted revision without a gap.
 fn earlier((mut state, now): (State, i64), since: &[Stored], revision: i64) -> Option<State> {
-    let reached = since.last().map_or(Some(now), |oldest| oldest.previous);
-    if revision > now || reached.is_none_or(|reached| reached > revision) {
+    if revision > now {
+        return None;
+    }
+    let mut reached = Some(now);
+    for entry in since {
+        if reached != Some(entry.revision) {
+            return None;
+        }
+        reached = entry.previous;
+    }
+    if reached != Some(revision) {
         return None;
     }
     for entry in since {
@@ -412,6 +427,7 @@ fn read_state<T>(state: State, read: impl FnOnce(&Fields<'_>) -> Read<T>) -> Rea
 fn read_stored(entry: &RawDocument, now: Timestamp) -> Read<Stored> {
     let fields = Fields::of(HISTORY, entry);
     Ok(Stored {
+        revision: fields.i64("revision")?,
         previous: fields.opt_i64("previous")?,
         is_expired: fields.date("expires_at")? <= now,
         origin: read_origin(&fields)?,

@@ -645,6 +645,7 @@ impl WriteUnit {
                 return Ok(false);
             }
         }
+        self.forget_spec_key_history(&from.key).await?;
         let aliases = doc! { "alias_of": &from.key };
         self.update_many(
             "spec_keys",

@@ -82,6 +82,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "OneReview",
     "OneSpecKey",
     "OneSupplier",
+    "OpenBulkChanges",
     "ProductNames",
     "ProductTable",
     "PublicProduct",

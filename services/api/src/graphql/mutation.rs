@@ -174,7 +174,7 @@ impl Mutation {
     }
 
     /// Starts a bulk change of products: the same change of all that match, made in the background, each
-    /// product by itself. A product that no longer matches when its turn comes is left alone. At most
+    /// product by itself, after the bulk changes that were started before. A product that no longer matches when its turn comes is left alone. At most
     /// 100,000 products.
     async fn start_bulk_change(
         &self,

@@ -1,12 +1,12 @@
 //! Bulk changes: one change of all products that match a filter. A mutation stores what is wanted; the worker
 //! `bulk_changes` collects the products and changes one after the other, each in a transaction of its own that also
 //! stores the outcome. A product that no longer matches is left alone. A dry run makes the same transactions, and
-//! aborts them.
+//! aborts them; only words of the vocabulary stay.
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::bulk::{BulkChange, BulkItem, BulkOutcome, BulkState, MAX_BULK_PRODUCTS};
 use vitrine_model::cursor::ListFingerprint;
-use vitrine_model::filter::ProductFilter;
+use vitrine_model::filter::{Condition, ProductFilter};
 use vitrine_model::id::{BulkChangeId, ProductId, SupplierId};
 use vitrine_model::import_run::StopRequest;
 use vitrine_model::product::ProductStatus;
@@ -95,7 +95,7 @@ pub(super) fn patch(edits: &[BulkEdit]) -> ProductPatch {
 }
 
 impl Catalog {
-    /// Requests a bulk change. The worker begins within seconds.
+    /// Requests a bulk change. The worker begins it within seconds after those that were started before have ended.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid filter or search.
@@ -104,18 +104,14 @@ impl Catalog {
         request: MutationRequest,
         new: NewBulk,
     ) -> Result<Outcome<BulkChange>, DomainError> {
+        let mut condition = None;
         let filter = match &new.selection {
             BulkSelection::Named(products) => BulkFilter::of(products),
             BulkSelection::Matching(filter, search) => {
-                let condition = self.matching_condition(filter, search.as_deref()).await?;
-                let (counted, most) = (condition.clone(), MAX_BULK_PRODUCTS + 1);
-                let found = self
-                    .read(|store| async move { store.count_products(&counted, most).await })
-                    .await?;
-                if found > MAX_BULK_PRODUCTS {
-                    return Ok(refused(too_many()));
-                }
-                BulkFilter::matching(&condition)
+                let found = self.matching_condition(filter, search.as_deref()).await?;
+                let filter = BulkFilter::matching(&found);
+                condition = Some(found);
+                filter
             }
         };
         if let Some(refusal) = check_form(&new) {
@@ -124,6 +120,7 @@ impl Catalog {
         let start = StartBulk {
             id: BulkChangeId::random(),
             by: request.subject.clone(),
+            condition,
             filter,
             new: new.clone(),
         };
@@ -387,8 +384,30 @@ fn check_form(new: &NewBulk) -> Option<UserError> {
 struct StartBulk {
     id: BulkChangeId,
     by: String,
+    /// Unless the products are named.
+    condition: Option<Condition>,
     filter: BulkFilter,
     new: NewBulk,
+}
+
+impl StartBulk {
+    /// Returns what is wrong with the selected products.
+    async fn check_selection(&self, at: &Attempt) -> Result<Option<UserError>, StorageError> {
+        if let Some(condition) = &self.condition {
+            let most = MAX_BULK_PRODUCTS + 1;
+            let found = at.store().count_products(condition, most).await?;
+            return Ok((found > MAX_BULK_PRODUCTS).then(too_many));
+        }
+        let BulkSelection::Named(products) = &self.new.selection else {
+            return Ok(None);
+        };
+        let missing = at.store().missing_products(products).await?;
+        Ok(missing.first().map(|id| {
+            let at = products.iter().position(|one| one == id).unwrap_or(0);
+            let message = "there is no such product";
+            UserError::new(UserErrorCode::NotFound, &[&"ids", &at], message)
+        }))
+    }
 }
 
 /// The id of the bulk change that was started.
@@ -415,6 +434,9 @@ impl Command for StartBulk {
         unit: &mut WriteUnit,
         at: &Attempt,
     ) -> Result<Step<StartedBulk>, StorageError> {
+        if let Some(refusal) = self.check_selection(at).await? {
+            return Ok(Step::refuse(refusal, None));
+        }
         // What is wrong for every product is refused at once.
         let refusals = checked_on_any_product(&self.new.edits, unit, at).await?;
         if !refusals.is_empty() {
@@ -479,9 +501,15 @@ impl Command for BulkOne {
             let mut trial = at.store().begin_write().await?;
             let step = self.change.attempt(&mut trial, at).await;
             trial.abort().await;
-            step?
+            step
         } else {
-            self.change.attempt(unit, at).await?
+            self.change.attempt(unit, at).await
+        };
+        let step = match step {
+            Err(error @ (StorageError::Newer { .. } | StorageError::Corrupt { .. })) => {
+                return self.refuse_unwritable(at, &error.to_string()).await;
+            }
+            step => step?,
         };
         match step {
             Step::Retry => Ok(Step::Retry),
@@ -506,6 +534,23 @@ impl Command for BulkOne {
 }
 
 impl BulkOne {
+    /// Stores that a product cannot be written, in a transaction of its own: that of the attempt is aborted with what
+    /// it has written. Tried again and again, the product would stop all others.
+    async fn refuse_unwritable(
+        &self,
+        at: &Attempt,
+        message: &str,
+    ) -> Result<Step<()>, StorageError> {
+        let mut own = at.store().begin_write().await?;
+        let outcome = (BulkOutcome::Refused, Some(message));
+        if own.store_bulk_outcome(self.job, self.item, outcome).await? {
+            own.commit().await?;
+        } else {
+            own.abort().await;
+        }
+        Ok(Step::refused(Vec::new(), None))
+    }
+
     /// Stores the outcome.
     async fn end(
         &self,

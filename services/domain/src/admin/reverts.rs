@@ -65,8 +65,8 @@ pub(super) fn not_kept(thing: &str, revision: i64, current: i64) -> UserError {
         format!("the {thing} has no revision {revision}; its revision is {current}")
     } else {
         format!(
-            "revision {revision} of the {thing} is not kept: the history has the last {MAX_HISTORY} revisions of the \
-             last 400 days, and nothing from before the {thing} was first changed with a history"
+            "revision {revision} of the {thing} cannot be restored: the history has the last {MAX_HISTORY} revisions of the \
+             last 400 days, without those that an export brought back"
         )
     };
     UserError::new(UserErrorCode::NotFound, &[&"revision"], message)
@@ -101,6 +101,8 @@ pub(super) fn category_patch(earlier: Category, tree: &CategoryTree) -> Category
 pub(super) fn key_patch(earlier: SpecKey, current: &SpecKey) -> SpecKeyPatch {
     let measure_changed =
         (&earlier.dimension, &earlier.base_unit) != (&current.dimension, &current.base_unit);
+    let mut names = [&current.aliases[..], &current.absorbing].concat();
+    names.sort_unstable();
     let type_changed = earlier.value_type != current.value_type;
     let measure = type_changed || measure_changed;
     SpecKeyPatch {
@@ -111,7 +113,7 @@ pub(super) fn key_patch(earlier: SpecKey, current: &SpecKey) -> SpecKeyPatch {
         facetable: Some(earlier.facetable),
         filterable: Some(earlier.filterable),
         allowed_values: Some(earlier.allowed_values),
-        aliases: Some(earlier.aliases),
+        aliases: (names != earlier.aliases).then_some(earlier.aliases),
     }
 }
 
@@ -140,7 +142,7 @@ mod tests {
         assert!(
             shown[3]
                 .1
-                .starts_with("revision 3 of the product is not kept")
+                .starts_with("revision 3 of the product cannot be restored")
         );
         let future = not_kept("category", 9, 5).message;
         assert_eq!(future, "the category has no revision 9; its revision is 5");

@@ -8,7 +8,7 @@ import { announcement } from "../shared/navigation.js";
 import { changeOnce, changed, useAsked, useRepeated } from "./data.js";
 import { Field, sentence } from "./form.js";
 import { Lines } from "./edit.js";
-import { Failure } from "./parts.js";
+import { Failure, Loading } from "./parts.js";
 import { SpecRow, emptyRow, inputOf } from "./product-specs.js";
 import { fieldsOf, labelOf, shapeOf } from "./schema.js";
 import { draftOf, valueOf } from "./values.js";
@@ -17,17 +17,18 @@ import { explain } from "./viewer.js";
 /** @typedef {{ id: string, name: string, revision: number }} Chosen */
 /** @typedef {{ product: Chosen, message: string }} Failed */
 
-/** Chosen products, or all that match.
- * @typedef {{ products?: Chosen[], matching?: { filter: any, search: string | null }, total?: string }} Selection */
+/** Chosen products, all that match, or a bulk change that was started.
+ * @typedef {{ products?: Chosen[], matching?: { filter: any, search: string | null }, total?: string, job?: string }} Selection */
 
 const FIELDS = ["status", "category", "brand", "supplierId", "price"];
 const EVERY = 1_000;
+const OPEN = ["COLLECTING", "RUNNING"];
 
 /** @param {{ types: import("./schema.js").Types, selection: Selection, onDone: () => void }} props */
 export function Bulk({ types, selection, onDone }) {
   const products = selection.products ?? [];
   const what = selection.total ?? plural(products.length, "product");
-  const [job, setJob] = useState("");
+  const [job, setJob] = useState(selection.job ?? "");
   const [wrong, setWrong] = useState("");
   const [field, setField] = useState("status");
   const [draft, setDraft] = useState(/** @type {any} */ (""));
@@ -68,8 +69,9 @@ export function Bulk({ types, selection, onDone }) {
       // The form has one field: what is refused of it stands there.
       setRefusals(payload.userErrors.map((/** @type {any} */ one) => ({ ...one, path: one.path[1] === "setSpecs" ? ["specs", ...one.path.slice(2)] : one.path.slice(1) })));
       setWrong(payload.userErrors.filter((/** @type {any} */ one) => one.path[0] !== "change").map((/** @type {any} */ one) => sentence(one.message)).join(" "));
-      if (!payload.userErrors.length) setJob(payload.bulkChange.id);
+      setJob(payload.userErrors.length ? "" : payload.bulkChange.id);
     } catch (failed) {
+      setJob("");
       setWrong(explain(/** @type {Error} */ (failed)));
     }
   };
@@ -92,7 +94,7 @@ export function Bulk({ types, selection, onDone }) {
     setProgress({ done, failed, running: false });
     announcement.value = `${plural(done - failed.length, "product")} changed, ${failed.length} not`;
   };
-  if (job) return h(Job, { key: job, id: job, onChange: () => begin(false), onBack: () => setJob(""), onDone });
+  if (job) return h(Job, { key: job, id: job, onChange: selection.matching && (() => begin(false)), onBack: selection.matching && (() => setJob("")), onDone });
   if (progress) return h(Progress, { progress, all: products.length, onStop: () => (stopped.current = true), onDone });
   return h(
     "form",
@@ -107,18 +109,35 @@ export function Bulk({ types, selection, onDone }) {
 }
 
 /** A bulk change of the service: how far it is, and what it left alone.
- * @param {{ id: string, onChange: () => void, onBack: () => void, onDone: () => void }} props */
+ * @param {{ id: string, onChange?: () => void, onBack?: () => void, onDone: () => void }} props */
 function Job({ id, onChange, onBack, onDone }) {
   const { data, error, reload } = useAsked("OneBulkChange", { id });
   const job = data?.bulkChange;
-  const running = job && ["COLLECTING", "RUNNING"].includes(job.state);
-  useRepeated(running ? reload : null, EVERY);
+  const running = job && OPEN.includes(job.state);
+  const [wrong, setWrong] = useState("");
+  const last = useRef(/** @type {any} */ (null));
+  // Asking again would give up a question that is not answered yet.
+  const again = () => {
+    if (last.current === (error ?? data)) return;
+    last.current = error ?? data;
+    reload();
+  };
+  useRepeated(running ? again : null, EVERY);
   useEffect(() => {
     if (job && !running) announcement.value = headline(job);
   }, [running]);
-  if (!job) return h(Failure, { error, reload });
+  if (!data) return h(Loading, { error, reload });
+  if (!job) return h("p", null, "There is no such bulk change, or no longer.");
   const { products, waiting, refused, skipped } = job.counts;
-  const stop = () => changed("StopBulkChange", { id }).then(reload, reload);
+  const stop = async () => {
+    try {
+      await changed("StopBulkChange", { id });
+      setWrong("");
+    } catch (failed) {
+      setWrong(explain(/** @type {Error} */ (failed)));
+    }
+    reload();
+  };
   return h(
     "div",
     { class: "stack" },
@@ -126,17 +145,27 @@ function Job({ id, onChange, onBack, onDone }) {
     h("progress", { max: Math.max(1, products), value: running ? products - waiting : products, "aria-label": "Products that were gone through" }),
     h("p", { class: "hint" }, `${count(products - waiting)} of ${count(products)}${job.state === "STOPPED" ? ", then stopped" : ""}. ${count(job.counts.unchanged)} were as wanted.`),
     h(Failure, { error, reload }),
+    wrong && h("p", { class: "wrong", role: "alert" }, wrong),
     refused > 0 && h(Left, { title: `${plural(refused, "product")} refused:`, items: job.refused.nodes }),
     skipped > 0 && h(Left, { title: `${plural(skipped, "product")} no longer matched:`, items: job.skipped.nodes }),
-    running && job.state === "RUNNING" && waiting === products && h("p", { class: "hint" }, "It begins within seconds."),
+    running && waiting === products && h("p", { class: "hint" }, "It begins within seconds, or when the bulk changes before it have ended."),
     h(
       "p",
       { class: "buttons" },
       running && h("button", { type: "button", class: "button quiet", disabled: job.stopRequestedAt !== null, onClick: stop }, "Stop"),
-      !running && job.dryRun && [h("button", { key: "change", type: "button", class: "button", onClick: onChange }, `Change ${plural(job.counts.changed, "product")}`), h("button", { key: "back", type: "button", class: "button quiet", onClick: onBack }, "Back")],
-      !running && !job.dryRun && h("button", { type: "button", class: "button", onClick: onDone }, "Done"),
+      !running && job.dryRun && onChange && job.state === "DONE" && h("button", { type: "button", class: "button", onClick: onChange }, "Change all that match"),
+      !running && job.dryRun && onBack && h("button", { type: "button", class: "button quiet", onClick: onBack }, "Back"),
+      !running && !(job.dryRun && onBack) && h("button", { type: "button", class: "button", onClick: onDone }, "Done"),
     ),
   );
+}
+
+/** The bulk changes that go on, which anybody may have started.
+ * @param {{ open: (job: string) => void }} props */
+export function OpenBulkChanges({ open }) {
+  const { data } = useAsked("OpenBulkChanges", {});
+  const going = (data?.bulkChanges.nodes ?? []).filter((/** @type {any} */ one) => OPEN.includes(one.state));
+  return going.map((/** @type {any} */ one) => h("button", { key: one.id, type: "button", class: "link", onClick: () => open(one.id) }, `${one.dryRun ? "Trial" : "Bulk change"} of ${plural(one.counts.products, "product")} by ${one.startedBy} goes on`));
 }
 
 /** @param {any} job */

@@ -22,6 +22,7 @@ function What({ entry }) {
     "div",
     null,
     entry.revertedTo !== null && h("p", null, `Restored revision ${entry.revertedTo}`),
+    entry.fields.length === 0 && h("p", { class: "hint" }, "Nothing that is shown here"),
     h("ul", { class: "notes" }, entry.fields.map((/** @type {any} */ one) => h("li", { key: one.field }, h("b", { class: "iso" }, one.field), ": ", value(one.before), " → ", value(one.after)))),
   );
 }
@@ -33,6 +34,7 @@ export function History({ id, revision, operation, input, reload, field }) {
   const { data, error, reload: again } = useAsked("History", { id, after: null });
   const [more, setMore] = useState(/** @type {any[]} */ ([]));
   const [wrong, setWrong] = useState("");
+  const [stale, setStale] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
   const page = data?.history;
   const pages = page ? [page, ...more] : [];
@@ -49,8 +51,11 @@ export function History({ id, revision, operation, input, reload, field }) {
     try {
       const payload = await changeOnce(operation, { ...input, revision: wanted, expectedRevision: revision });
       setWrong(payload.userErrors.map((/** @type {any} */ one) => sentence(one.message)).join(" "));
-      if (!payload.userErrors.length) announcement.value = `Revision ${wanted} is restored`;
-      reload(payload[field]);
+      if (!payload.userErrors.length) {
+        announcement.value = `Revision ${wanted} is restored`;
+        reload(payload[field]);
+      }
+      setStale(payload.userErrors.some((/** @type {any} */ one) => one.code === "REVISION_CONFLICT") ? payload[field] : null);
     } catch (failed) {
       setWrong(explain(/** @type {Error} */ (failed)));
     }
@@ -62,7 +67,7 @@ export function History({ id, revision, operation, input, reload, field }) {
     { class: "stack", "aria-labelledby": "history" },
     h("h2", { id: "history" }, "History"),
     h(Failure, { error, reload: again }),
-    wrong && h("p", { class: "wrong", role: "alert" }, wrong),
+    wrong && h("p", { class: "wrong", role: "alert" }, wrong, stale && [" ", h("button", { key: "now", type: "button", class: "link", onClick: () => reload(stale) }, "Show it as it is now")]),
     page &&
       (entries.length === 0
         ? h("p", { class: "hint" }, "No change since it was created or imported.")

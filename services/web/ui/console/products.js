@@ -7,7 +7,7 @@ import { Dialog } from "../shared/dialog.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
 import { edited, facetVariables, filterOf, isFilter, searchOf, sortOf, unitsOf } from "../store/address.js";
 import { Panel, choices } from "../store/panel.js";
-import { Bulk } from "./bulk.js";
+import { Bulk, OpenBulkChanges } from "./bulk.js";
 import { fetchAll, useAsked } from "./data.js";
 import { nameOf } from "./form.js";
 import { Facts, OWN, OWN_SORTS, factsOf, labelOf, ownSortOf } from "./product-filters.js";
@@ -213,6 +213,7 @@ function Rows({ products, variables, types, reload }) {
       "div",
       { class: "tools bulk-bar" },
       visible.length > 0 ? h("button", { type: "button", class: "button small", onClick: () => setBulk({ products: visible }) }, `Change ${plural(visible.length, "product")} …`) : h("p", { class: "hint" }, "Choose products to change several at once."),
+      h(OpenBulkChanges, { key: bulk ? "open" : "closed", open: (job) => setBulk({ job }) }),
       rows.length > 0 && h("button", { type: "button", class: "link", onClick: () => setBulk({ matching: { filter: variables.filter, search: variables.search }, total: total(products.totalCount, "product") }) }, `Change all that match (${total(products.totalCount, "product")}) …`),
     ),
     h(Failure, { error }),

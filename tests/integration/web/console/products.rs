@@ -431,7 +431,13 @@ fn all_that_match_are_tried_and_then_changed_by_the_service() {
             browser.wait(&headline("30 products would be changed")).await;
             assert_eq!(read(address, "ferrit-monitor-10").await["brand"], "Ferrit");
             browser
-                .click_text("dialog[open] .button", "Change 30 products")
+                .click_text("dialog[open] .button", "Change all that match")
+                .await;
+            browser.wait(&headline("Changing …")).await;
+            // It goes on when the page is left, and is found again.
+            browser.open("/console/products").await;
+            browser
+                .click_text(".bulk-bar .link", "by admin goes on")
                 .await;
             browser.wait(&headline("Changing …")).await;
             // One of them no longer matches.

@@ -46,9 +46,9 @@ pub(crate) struct BulkEditInput {
     /// The price. Refused for bundles: their price is computed.
     price: MaybeUndefined<PriceInput>,
     /// Specs to set. They replace specs with the same key and qualifier; other specs stay.
-    set_specs: Option<Vec<SpecInput>>,
+    set_specs: MaybeUndefined<Vec<SpecInput>>,
     /// Specs to remove. Specs that a product does not have are ignored.
-    remove_specs: Option<Vec<SpecRefInput>>,
+    remove_specs: MaybeUndefined<Vec<SpecRefInput>>,
 }
 
 /// The input of `stopBulkChange`.
@@ -98,7 +98,8 @@ impl StartBulkChangeInput {
 impl BulkEditInput {
     fn edits(self, errors: &mut UserErrors) -> Vec<BulkEdit> {
         let mut own = UserErrors::default();
-        let set = self.set_specs.map(|given| specs(given, &mut own));
+        let set = own.not_null("setSpecs", self.set_specs);
+        let set = set.map(|given| specs(given, &mut own));
         own.rename("specs", "setSpecs");
         let status = own.not_null("status", self.status);
         let category = own.not_null("category", self.category);
@@ -110,7 +111,7 @@ impl BulkEditInput {
             key: spec.key,
             qualifier: spec.qualifier,
         };
-        let removed = self.remove_specs;
+        let removed = own.not_null("removeSpecs", self.remove_specs);
         let removed = removed.map(|specs| specs.into_iter().map(named).collect());
         errors.add_within("change", own);
         let price = clearable(self.price).map(|price| price.map(Into::into));

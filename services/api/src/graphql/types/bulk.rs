@@ -43,7 +43,7 @@ pub(crate) enum BulkOutcome {
     Unchanged,
     /// The change is not valid for it.
     Refused,
-    /// It no longer matched, because somebody had changed it meanwhile.
+    /// It no longer matched when its turn came.
     Skipped,
 }
 
