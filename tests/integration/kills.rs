@@ -377,7 +377,7 @@ fn a_merge_resumes_after_a_failure() {
         assert_eq!(expected.0["products"]["totalCount"]["value"], 600);
         let mut left = vec![carriers(app).await];
         // It fails at another command each time: reading, in the first batch, in the third.
-        for n in [0, 3, 150, 220, 301] {
+        for n in [0, 3, 225, 330, 452] {
             app.fail_after(n, &COMMANDS, doc! { "errorCode": 96 }).await;
             let cut_off = app.catalog.continue_merges().await;
             assert!(cut_off.is_err(), "{n}: {cut_off:?}");

@@ -412,7 +412,7 @@ fn all_that_match_are_tried_and_then_changed_by_the_service() {
             browser.open("/console").await;
             act_as(&mut browser, "admin").await;
             browser
-                .open("/console/products?category=monitors&search=ferrit")
+                .open("/console/products?category=monitors&q=ferrit")
                 .await;
             browser
                 .click_text(".bulk-bar .link", "Change all that match (30 products)")
