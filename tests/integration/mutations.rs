@@ -605,7 +605,8 @@ pub(crate) fn input_of(mutation: &str) -> Value {
     match mutation {
         "createProduct" => json!({ "kind": "thing", "name": "x", "category": "things" }),
         "updateProduct" | "archiveProduct" | "restoreProduct" | "updateCategory"
-        | "updateSupplier" => {
+        | "updateSupplier" | "deleteReview" | "removeVote" | "replyToReview" | "stopImport"
+        | "stopBulkChange" => {
             json!({ "id": "x" })
         }
         "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
@@ -619,9 +620,6 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "mergeSpecKeys" => json!({ "from": "x", "into": "y" }),
         "submitReview" => json!({ "productId": "x", "rating": 4, "body": "x" }),
         "editReview" => json!({ "id": "x", "expectedRevision": 1 }),
-        "deleteReview" | "removeVote" | "replyToReview" | "stopImport" | "stopBulkChange" => {
-            json!({ "id": "x" })
-        }
         "voteReview" => json!({ "id": "x", "vote": "HELPFUL" }),
         "reportReview" => json!({ "id": "x", "reason": "SPAM" }),
         "moderateReview" => json!({ "id": "x", "decision": "PUBLISH", "reason": "OTHER" }),
