@@ -291,11 +291,11 @@ async fn stock(app: &App) -> [(&'static str, String); 5] {
     let bulk = json!({ "ids": [], "change": { "brand": "Silo" } });
     let bulk = app.mutate("startBulkChange", bulk).await;
     [
-        ("BULK", bulk.text("/bulkChange/id")),
         ("PRODUCT", lamp.clone()),
         ("REVIEW", id),
         ("SUPPLIER", found.text("/product/supplier/supplierId")),
         ("IMPORT", GlobalId::Import(import.unwrap().id()).encode()),
+        ("BULK", bulk.text("/bulkChange/id")),
     ]
 }
 

@@ -523,6 +523,7 @@ fn case(
 }
 
 const GENERATIONS: &str = "update category_generations";
+const HISTORY: &str = "insert history";
 
 /// Mutations of a product.
 fn product_mutations(id: &str) -> [MutationCase; 6] {
@@ -541,26 +542,35 @@ fn product_mutations(id: &str) -> [MutationCase; 6] {
         case(
             "createProduct",
             new,
-            &[slug, names, insert, read, GENERATIONS],
+            &[slug, names, insert, HISTORY, read, GENERATIONS],
             false,
         ),
         case(
             "createProduct",
             keyed,
-            &[find_key, slug, names, insert, read, insert_key, GENERATIONS],
+            &[
+                find_key,
+                slug,
+                names,
+                insert,
+                HISTORY,
+                read,
+                insert_key,
+                GENERATIONS,
+            ],
             false,
         ),
         case(
             "updateProduct",
             brand,
-            &[read, change, read, GENERATIONS],
+            &[read, change, HISTORY, read, GENERATIONS],
             false,
         ),
         // New words are added to the dictionary of the search first.
         case(
             "setSpecs",
             set("color", "Turquoise"),
-            &[read, "insert words", change, read, GENERATIONS],
+            &[read, "insert words", change, HISTORY, read, GENERATIONS],
             false,
         ),
         case(
@@ -569,7 +579,9 @@ fn product_mutations(id: &str) -> [MutationCase; 6] {
             &[
                 read,
                 "insert spec_keys",
+                HISTORY,
                 change,
+                HISTORY,
                 read,
                 GENERATIONS,
                 "update settings",
@@ -580,7 +592,7 @@ fn product_mutations(id: &str) -> [MutationCase; 6] {
         case(
             "archiveProduct",
             archive,
-            &[read, change, read, GENERATIONS, copies],
+            &[read, change, HISTORY, read, GENERATIONS, copies],
             false,
         ),
     ]
@@ -593,13 +605,13 @@ fn reference_mutations(category: &str, supplier: &str) -> [MutationCase; 5] {
         case(
             "createCategory",
             json!({ "name": "Fresh" }),
-            &["find categories", "insert categories", version],
+            &["find categories", "insert categories", HISTORY, version],
             true,
         ),
         case(
             "updateCategory",
             json!({ "id": category, "name": "Players" }),
-            &["find categories", "update categories", version],
+            &["find categories", "update categories", HISTORY, version],
             true,
         ),
         case(
@@ -611,7 +623,13 @@ fn reference_mutations(category: &str, supplier: &str) -> [MutationCase; 5] {
         case(
             "defineSpecKey",
             json!({ "key": "weave", "type": "TEXT" }),
-            &["find spec_keys", "find units", "insert spec_keys", version],
+            &[
+                "find spec_keys",
+                "find units",
+                "insert spec_keys",
+                HISTORY,
+                version,
+            ],
             true,
         ),
         case(
