@@ -104,6 +104,7 @@ fn idle_workers_read_little_and_write_nothing() {
             [
                 ("activity", 2),
                 ("audit", 7),
+                ("bulk_changes", 1),
                 ("bundles", 1),
                 ("erasures", 1),
                 ("fold", 1),

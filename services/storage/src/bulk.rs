@@ -135,11 +135,11 @@ impl Store {
                 .hint(Hint::Name("open".to_owned()));
             find.max_time(self.max_time).await
         };
-        let stopping = doc! { "open": true, "stop": { "$exists": true } };
-        let found: Option<RawDocumentBuf> = match oldest(stopping).await? {
-            Some(stopping) => Some(stopping),
-            None => oldest(doc! { "open": true }).await?,
+        let Some(first): Option<RawDocumentBuf> = oldest(doc! { "open": true }).await? else {
+            return Ok(None);
         };
+        let stopping = doc! { "open": true, "stop": { "$exists": true } };
+        let found = oldest(stopping).await?.unwrap_or(first);
         let read = |found: RawDocumentBuf| {
             let fields = Fields::of(CHANGES, &found);
             Ok::<_, StorageError>(OpenBulkChange {
@@ -149,7 +149,7 @@ impl Store {
                 collected: fields.opt_i64("collected")?,
             })
         };
-        found.map(read).transpose()
+        read(found).map(Some)
     }
 
     /// Returns those of these products that do not exist. One command.

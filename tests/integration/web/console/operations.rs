@@ -83,6 +83,8 @@ fn variables(name: &str) -> Value {
         "OneSpecKey" => json!({ "key": "power" }),
         "SuggestedKeys" => json!({ "kind": "lamp" }),
         "OneImport" => json!({ "id": "aQAAAAAAAAA" }),
+        "OneBulkChange" => json!({ "id": "YgAAAAAAAAA" }),
+        "History" => json!({ "id": "cAAAAAAAAAA" }),
         "CategoryPath" => json!({ "slug": "x" }),
         "OneCategory" => json!({ "slug": "x", "filter": { "category": ["x"] } }),
         "Trending" => json!({ "window": "WEEK" }),

@@ -142,7 +142,7 @@ fn operations_show_workers_and_recount_ratings() {
     in_console("admin", &[], async |browser, _| {
         open(browser, "/console/operations").await;
         browser
-            .wait("document.querySelectorAll('.workers tbody th').length === 13")
+            .wait("document.querySelectorAll('.workers tbody th').length === 14")
             .await;
         assert!(text(browser, ".workers").await.contains("Recounts reviews"));
         browser
