@@ -221,6 +221,28 @@ fn a_product_that_no_longer_matches_is_left_alone() {
 }
 
 #[test]
+fn a_category_that_is_renamed_meanwhile_stays_the_one_that_was_meant() {
+    test(async |app| {
+        app.has(stock()).await;
+        let input =
+            json!({ "filter": { "category": ["lamps"] }, "change": { "category": "kitchen" } });
+        let id = started(app, input).await;
+        let kitchen = app.query(r#"{ category(slug: "kitchen") { id } }"#).await;
+        let renamed = json!({ "id": kitchen.text("/category/id"), "slug": "cooking" });
+        app.mutate("updateCategory", renamed).await.done();
+        let other = json!({ "name": "Other", "slug": "kitchen" });
+        app.mutate("createCategory", other).await.done();
+        work(app).await;
+        let expected = counts([("products", 5), ("changed", 5)]);
+        assert_eq!(bulk_change(app, &id).await.1, expected);
+        assert_eq!(
+            names(app, json!({ "category": ["cooking"] })).await.len(),
+            6
+        );
+    });
+}
+
+#[test]
 fn the_history_names_the_admin() {
     test(async |app| {
         app.has(stock()).await;

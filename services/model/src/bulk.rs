@@ -18,7 +18,7 @@ pub enum BulkState {
     Collecting,
     /// Products are being changed.
     Running,
-    /// Every product was gone through.
+    /// Every product has an outcome.
     Done,
     /// It was stopped.
     Stopped,
@@ -47,10 +47,10 @@ impl BulkState {
     }
 }
 
-/// What became of a product of a bulk change.
+/// The outcome of a product of a bulk change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount)]
 pub enum BulkOutcome {
-    /// It was not gone through yet.
+    /// Its turn has not come yet.
     Waiting,
     /// It was changed; in a dry run, it would be.
     Changed,
@@ -94,7 +94,7 @@ impl BulkOutcome {
 /// The numbers of products of a bulk change by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BulkCounts {
-    /// Products that were not gone through yet.
+    /// Products whose turn has not come yet.
     pub waiting: u64,
     /// Products that were changed.
     pub changed: u64,
@@ -132,7 +132,7 @@ pub struct BulkChange {
 pub struct BulkItem {
     /// The product.
     pub product: ProductId,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: BulkOutcome,
     /// Why it was refused.
     pub message: Option<String>,

@@ -133,7 +133,7 @@ pub struct HistoryEntry {
     pub at: Timestamp,
     /// Who made it.
     pub by: ChangedBy,
-    /// The fields that it changed; none if it created the object.
+    /// The fields that it changed; none if it created the object, or changed nothing that a history has.
     pub fields: Vec<FieldChange>,
 }
 

@@ -17,6 +17,7 @@ use vitrine_model::id::{BulkChangeId, ProductId, random_number};
 use vitrine_model::import_run::StopRequest;
 
 use crate::documents::{REFERENCE_VERSION, put};
+use crate::imports::read_stop;
 use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::names::stored_ids;
 use crate::products::COLLECTION;
@@ -116,7 +117,7 @@ pub struct OpenBulkChange {
     collected: Option<i64>,
 }
 
-/// A product of a bulk change that was not gone through yet.
+/// A product of a bulk change whose turn has not come yet.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitingItem {
     id: i64,
@@ -197,7 +198,7 @@ impl Store {
         Ok(found.len() as u64)
     }
 
-    /// Returns products of a bulk change that were not gone through yet. One command.
+    /// Returns the next products of a bulk change, at most `max`. One command.
     pub async fn waiting_bulk_items(
         &self,
         job: BulkChangeId,
@@ -285,7 +286,7 @@ impl Store {
         self.has_row(&changes(), &from).await
     }
 
-    /// Returns a page of the products of a bulk change, in the order in which they are gone through; only those with an
+    /// Returns a page of the products of a bulk change, in the order of their turns; only those with an
     /// outcome, if one is given. One command.
     pub async fn page_bulk_items(
         &self,
@@ -392,8 +393,8 @@ impl WriteUnit {
         found.map(ProductView::new).transpose()
     }
 
-    /// Stores what became of a product. Returns false, and writes nothing, if that was stored already or the bulk
-    /// change has ended.
+    /// Stores the outcome of a product. Returns false if that was stored already or the bulk change has ended; the
+    /// caller aborts the transaction then.
     pub async fn store_bulk_outcome(
         &mut self,
         job: BulkChangeId,
@@ -439,13 +440,6 @@ fn read_change(change: &RawDocument) -> Read<BulkChange> {
         u64::try_from(number).map_err(|_| fields.corrupt(outcome.name()))
     };
     let state = BulkState::named(fields.str("state")?);
-    let stop = fields.opt_doc("stop")?;
-    let stop = stop.map(|stop| {
-        Ok::<_, StorageError>(StopRequest {
-            at: stop.date("at")?,
-            by: stop.string("by")?,
-        })
-    });
     Ok(BulkChange {
         id: BulkChangeId::from_i64(fields.id("_id")?),
         by: fields.string("by")?,
@@ -460,7 +454,7 @@ fn read_change(change: &RawDocument) -> Read<BulkChange> {
         },
         started_at: fields.date("started_at")?,
         ended_at: fields.opt_date("ended_at")?,
-        stop: stop.transpose()?,
+        stop: read_stop(&fields)?,
     })
 }
 

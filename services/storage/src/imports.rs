@@ -219,13 +219,6 @@ fn rejects(id: ImportId) -> ListQuery {
 fn read_run(run: &RawDocument) -> Read<ImportRun> {
     let fields = Fields::of(RUNS, run);
     let phase = ImportPhase::named(fields.str("phase")?);
-    let stop = fields.opt_doc("stop")?;
-    let stop = stop.map(|stop| {
-        Ok::<_, StorageError>(StopRequest {
-            at: stop.date("at")?,
-            by: stop.string("by")?,
-        })
-    });
     Ok(ImportRun {
         id: ImportId::from_i64(fields.id("_id")?),
         what: NewImportRun {
@@ -241,8 +234,19 @@ fn read_run(run: &RawDocument) -> Read<ImportRun> {
         seen_at: fields.date("seen_at")?,
         ended_at: fields.opt_date("ended_at")?,
         error: fields.opt_string("error")?,
-        stop: stop.transpose()?,
+        stop: read_stop(&fields)?,
     })
+}
+
+/// Reads the request to stop a run or a bulk change.
+pub(crate) fn read_stop(fields: &Fields<'_>) -> Read<Option<StopRequest>> {
+    let Some(stop) = fields.opt_doc("stop")? else {
+        return Ok(None);
+    };
+    Ok(Some(StopRequest {
+        at: stop.date("at")?,
+        by: stop.string("by")?,
+    }))
 }
 
 fn read_progress(fields: &Fields<'_>) -> Read<RunProgress> {

@@ -16,7 +16,7 @@
 //! | [`contributions`] | what the sources of a product say, and lines that wait for a product |
 //! | [`counts`] | facet counts and precomputed panels |
 //! | [`facet_rows`] | products as rows that facets are counted from in memory |
-//! | [`bulk`] | bulk changes and what became of their products |
+//! | [`bulk`] | bulk changes and the outcomes of their products |
 //! | [`category_counts`] | number of products in each category |
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |

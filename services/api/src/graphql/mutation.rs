@@ -42,15 +42,15 @@ use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
 use super::inputs::user_errors::ParsedInput;
 use super::permissions;
 use super::types::activity::RecordActivityPayload;
-use super::types::bulk::{BulkChange, StartBulkChangePayload, StopBulkChangePayload};
+use super::types::bulk::BulkChange;
 use super::types::category::Category;
 use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
     DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
     RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload, RevertProductPayload,
-    RevertSpecKeyPayload, SetSpecsPayload, UpdateCategoryPayload, UpdateProductPayload,
-    UpdateSpecKeyPayload, UpdateSupplierPayload,
+    RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload, StopBulkChangePayload,
+    UpdateCategoryPayload, UpdateProductPayload, UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use vitrine_model::bulk::{BulkChange, BulkItem, BulkOutcome, BulkState, MAX_BULK_PRODUCTS};
 use vitrine_model::cursor::ListFingerprint;
 use vitrine_model::filter::{Condition, ProductFilter};
-use vitrine_model::id::{BulkChangeId, ProductId, SupplierId};
+use vitrine_model::id::{BulkChangeId, CategoryId, ProductId, SupplierId};
 use vitrine_model::import_run::StopRequest;
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::Spec;
@@ -53,8 +53,11 @@ pub enum BulkSelection {
 pub enum BulkEdit {
     /// Sets the status.
     Status(ProductStatus),
-    /// Sets the category, named by its slug.
+    /// Sets the category, named by its slug. Stored as [`BulkEdit::CategoryId`], because a slug may change or name
+    /// another category before every product had its turn.
     Category(String),
+    /// Sets the category.
+    CategoryId(CategoryId),
     /// Sets or clears the brand.
     Brand(Option<String>),
     /// Sets or clears the supplier.
@@ -88,7 +91,7 @@ pub(super) fn patch(edits: &[BulkEdit]) -> ProductPatch {
             BulkEdit::Brand(brand) => patch.brand = Some(brand),
             BulkEdit::Supplier(supplier) => patch.supplier = Some(supplier),
             BulkEdit::Price(price) => patch.price = Some(price),
-            BulkEdit::SetSpecs(_) | BulkEdit::RemoveSpecs(_) => {}
+            BulkEdit::CategoryId(_) | BulkEdit::SetSpecs(_) | BulkEdit::RemoveSpecs(_) => {}
         }
     }
     patch
@@ -202,7 +205,7 @@ impl Catalog {
         }
     }
 
-    /// A page of the products of a bulk change, in the order in which they are gone through; only those with an
+    /// A page of the products of a bulk change, in the order of their turns; only those with an
     /// outcome, if one is given. One command.
     ///
     /// # Errors
@@ -249,7 +252,7 @@ impl Catalog {
         }
     }
 
-    /// Continues the oldest bulk change: collects up to 1,000 products, or goes through up to 50. Can be interrupted at
+    /// Continues the oldest bulk change: collects up to 1,000 products, or changes up to 50. Can be interrupted at
     /// any point; the next call continues.
     pub async fn continue_bulk_changes(&self) -> Result<WorkerRun, DomainError> {
         let open = self
@@ -285,7 +288,7 @@ impl Catalog {
             return self.end_bulk_change(&open, BulkState::Stopped).await;
         };
         for item in items {
-            self.go_through(&open, &edits, item).await?;
+            self.change_one(&open, &edits, item).await?;
         }
         Ok(WorkerRun {
             done,
@@ -310,8 +313,8 @@ impl Catalog {
         })
     }
 
-    /// Changes a product of a bulk change, and stores what became of it.
-    async fn go_through(
+    /// Changes a product of a bulk change, and stores the outcome.
+    async fn change_one(
         &self,
         open: &OpenBulkChange,
         edits: &[BulkEdit],
@@ -356,7 +359,7 @@ fn too_many() -> UserError {
     UserError::new(UserErrorCode::TooLarge, &[&"filter"], message)
 }
 
-/// Checks what needs no product.
+/// Returns what is wrong with the form of the input, whatever the database has.
 fn check_form(new: &NewBulk) -> Option<UserError> {
     let invalid = |field: &str, message: String| {
         Some(UserError::new(UserErrorCode::Invalid, &[&field], message))
@@ -443,7 +446,15 @@ impl Command for StartBulk {
             let refusals = refusals.into_iter().map(of_change).collect();
             return Ok(Step::refused(refusals, None));
         }
-        let change = serde_json::to_string(&self.new.edits);
+        let categories = &at.reference.categories;
+        let edits = self.new.edits.iter().cloned().map(|edit| match edit {
+            BulkEdit::Category(slug) => match categories.by_slug(&slug) {
+                Some(category) => BulkEdit::CategoryId(category.id),
+                None => BulkEdit::Category(slug),
+            },
+            edit => edit,
+        });
+        let change = serde_json::to_string(&edits.collect::<Vec<_>>());
         let new = NewBulkChange {
             id: self.id,
             by: self.by.clone(),
@@ -476,7 +487,7 @@ struct BulkOne {
     change: ChangeProduct,
 }
 
-/// Nothing.
+/// Commands without an idempotency key need no answer.
 impl StorableAnswer for () {
     fn to_stored(&self) -> Answer {
         Answer::Text(String::new())

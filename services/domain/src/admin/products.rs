@@ -425,6 +425,7 @@ impl<'a> Draft<'a> {
                     let given = self.read_specs(given);
                     self.product.specs = specs::set(&self.product.specs, &given);
                 }
+                BulkEdit::CategoryId(id) => self.product.category = *id,
                 BulkEdit::RemoveSpecs(refs) => {
                     let dictionary = &self.at.reference.dictionary;
                     self.product.specs = specs::remove(&self.product.specs, refs, dictionary);

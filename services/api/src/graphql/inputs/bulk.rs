@@ -23,7 +23,7 @@ pub(crate) struct StartBulkChangeInput {
     ids: Option<Vec<ID>>,
     /// What is changed.
     change: BulkEditInput,
-    /// Whether to leave the products as they are, and only to say what would become of each.
+    /// Whether to leave the products as they are, and only to say what the outcome of each would be.
     #[graphql(default_with = "Some(false)")]
     dry_run: Option<bool>,
     /// The idempotency key: sending the same key and input again returns the first result instead

@@ -1,4 +1,4 @@
-//! Bulk changes, and what became of their products.
+//! Bulk changes, and the outcomes of their products.
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use futures_util::FutureExt as _;
@@ -10,7 +10,6 @@ use vitrine_model::id::GlobalId;
 
 use super::common::count;
 use super::page::{Ends, PageInfo};
-use super::payload::{PayloadParts, UserError};
 use super::product::Product;
 use crate::execution::direct::One;
 use crate::execution::{Failure, List, NullableAt as _, R};
@@ -25,17 +24,17 @@ pub(crate) enum BulkState {
     Collecting,
     /// Products are being changed.
     Running,
-    /// Every product was gone through.
+    /// Every product has an outcome.
     Done,
     /// It was stopped. What it has changed stays.
     Stopped,
 }
 
-/// What became of a product of a bulk change.
+/// The outcome of a product of a bulk change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "BulkChangeOutcome", remote = "bulk::BulkOutcome")]
 pub(crate) enum BulkOutcome {
-    /// It was not gone through yet.
+    /// Its turn has not come yet.
     Waiting,
     /// It was changed; in a dry run, it would be.
     Changed,
@@ -52,7 +51,7 @@ pub(crate) enum BulkOutcome {
 pub(crate) struct BulkChangeCounts {
     /// Products collected so far.
     products: i32,
-    /// Products that were not gone through yet.
+    /// Products whose turn has not come yet.
     waiting: i32,
     /// Products that were changed; in a dry run, that would be.
     changed: i32,
@@ -137,7 +136,7 @@ impl BulkChange {
         self.0.stop.as_ref().map(|stop| stop.by.as_str())
     }
 
-    /// A page of its products, in the order in which they are gone through. One database query.
+    /// A page of its products, in the order of their turns. One database query.
     async fn items(
         &self,
         ctx: &Context<'_>,
@@ -192,7 +191,7 @@ impl BulkChangeItem {
             .nullable_at(ctx)
     }
 
-    /// What became of it.
+    /// Its outcome.
     fn outcome(&self) -> BulkOutcome {
         self.0.outcome.into()
     }
@@ -275,36 +274,4 @@ impl BulkChangeConnection {
     fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::BulkChanges(&self.0))
     }
-}
-
-macro_rules! payload {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(SimpleObject, Direct)]
-        pub(crate) struct $name {
-            /// The bulk change as it is now; null if there is none.
-            bulk_change: Option<BulkChange>,
-            /// Why nothing was done; empty on success.
-            user_errors: List<UserError>,
-        }
-
-        impl From<PayloadParts<BulkChange>> for $name {
-            fn from(parts: PayloadParts<BulkChange>) -> Self {
-                Self {
-                    bulk_change: parts.object,
-                    user_errors: parts.user_errors,
-                }
-            }
-        }
-    };
-}
-
-payload! {
-    /// The result of `startBulkChange`.
-    StartBulkChangePayload
-}
-
-payload! {
-    /// The result of `stopBulkChange`.
-    StopBulkChangePayload
 }

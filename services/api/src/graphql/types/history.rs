@@ -62,7 +62,7 @@ pub(crate) struct HistoryEntry {
     origin: ChangeOrigin,
     /// The revision that was restored; null unless `origin` is `REVERT`.
     reverted_to: Option<i32>,
-    /// The fields that it changed. Empty if it created the object.
+    /// The fields that it changed. Empty if it created the object, or changed nothing that a history has.
     fields: List<FieldChange>,
 }
 

@@ -6,6 +6,7 @@ use async_graphql::{Enum, SimpleObject};
 use vitrine_api_derive::Direct;
 use vitrine_domain::outcome::{self, Outcome};
 
+use super::bulk::BulkChange;
 use super::category::Category;
 use super::common::count;
 use super::product::Product;
@@ -195,6 +196,22 @@ payload! {
     RevertSpecKeyPayload {
         /// The spec key as it is now, also if the change was refused.
         spec_key: SpecKey
+    }
+}
+
+payload! {
+    /// The result of `startBulkChange`.
+    StartBulkChangePayload {
+        /// The bulk change; null if it was refused.
+        bulk_change: BulkChange
+    }
+}
+
+payload! {
+    /// The result of `stopBulkChange`.
+    StopBulkChangePayload {
+        /// The bulk change as it is now; null if there is none.
+        bulk_change: BulkChange
     }
 }
 
