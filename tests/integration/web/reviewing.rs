@@ -98,6 +98,37 @@ fn reviews_are_sorted_filtered_and_all_reached() {
 }
 
 #[test]
+fn an_answer_that_arrives_late_does_not_replace_a_newer_one() {
+    in_browser(async |browser, _| {
+        browser.open("/p/karst-monitor-1").await;
+        // The first answer is held until the second is shown.
+        browser.eval("(() => { const real = window.fetch; const gate = new Promise((open) => { window.release = open; }); let held = null; window.fetch = async (...sent) => { const first = !held && String(sent[1]?.body).includes('ReviewPage'); if (!first) return real(...sent); held = real(...sent); held.catch(() => {}); await gate; setTimeout(() => { window.late = true; }); return held; }; })()").await;
+        browser.eval("(() => { document.querySelector('.bars li:nth-child(1) button').click(); const sort = document.querySelector('#review-sort'); sort.value = 'LOWEST'; sort.dispatchEvent(new Event('change', { bubbles: true })); })()").await;
+        browser
+            .wait("document.querySelectorAll('.opinion').length === 2 && document.querySelector('.opinions').getAttribute('aria-busy') === 'false'")
+            .await;
+        assert_eq!(
+            browser
+                .eval("document.querySelector('#review-sort').value")
+                .await,
+            "LOWEST"
+        );
+        browser.click(".bars li:nth-child(1) button").await;
+        browser
+            .wait("document.querySelector('.opinion .stars').getAttribute('aria-label') === '1.0 of 5 stars'")
+            .await;
+        browser.eval("window.release()").await;
+        browser.wait("window.late").await;
+        assert_eq!(
+            browser
+                .eval("document.querySelector('.opinion .stars').getAttribute('aria-label')")
+                .await,
+            "1.0 of 5 stars"
+        );
+    });
+}
+
+#[test]
 fn a_vote_counts_and_is_taken_back_and_a_report_is_sent() {
     in_browser(async |browser, _| {
         browser.open("/p/karst-monitor-1").await;

@@ -40,27 +40,36 @@ export function Reviews({ product }) {
 
   // What votes have changed, newest last: a page that was asked for before does not know it.
   const changes = useRef(/** @type {any[]} */ ([]));
-  const read = async (/** @type {any} */ next, /** @type {string | null} */ after = null) => {
+  // What is chosen, at once: two choices may follow each other before the page is drawn again.
+  const chosen = useRef({ sort, filter });
+  const pending = useRef(/** @type {AbortController | null} */ (null));
+  const read = async (/** @type {string | null} */ after = null) => {
+    // Only the answer to the last question is shown, in whatever order answers arrive.
+    pending.current?.abort();
+    const { signal } = (pending.current = new AbortController());
     setBusy(true);
     const known = changes.current.length;
+    const { sort, filter } = chosen.current;
     try {
-      const variables = { id: product.id, first: after || next.sort !== "MOST_HELPFUL" ? PAGE : FIRST_PAGE, after, sort: next.sort, filter: next.filter };
-      const data = await ask("ReviewPage", variables);
+      const variables = { id: product.id, first: after || sort !== "MOST_HELPFUL" ? PAGE : FIRST_PAGE, after, sort, filter };
+      const data = await ask("ReviewPage", variables, { signal });
+      if (signal.aborted) return;
       const found = data.node.reviews;
       for (const changed of changes.current.slice(known)) found.nodes = withChange(found.nodes, changed);
       setPage((/** @type {any} */ last) => (after ? { ...found, nodes: [...last.nodes, ...found.nodes] } : found));
       announcement.value = after ? plural(found.nodes.length, "more review") : total(found.totalCount, "review");
       setWrong("");
     } catch (error) {
+      if (signal.aborted) return;
       setWrong(/** @type {Error} */ (error).message);
     }
     setBusy(false);
   };
   const show = (/** @type {any} */ next) => {
-    const state = { sort, filter, ...next };
-    setSort(state.sort);
-    setFilter(state.filter);
-    read(state);
+    chosen.current = { ...chosen.current, ...next };
+    setSort(chosen.current.sort);
+    setFilter(chosen.current.filter);
+    read();
   };
   const refreshStats = async () => {
     const data = await ask("Ratings", { id: product.id });
@@ -72,7 +81,7 @@ export function Reviews({ product }) {
     if (!token) return;
     ask("OwnReview", { id: product.id }).then((data) => setOwn(data.node?.viewerReview ?? null), () => {});
     // Votes are those of the visitor.
-    read({ sort, filter });
+    read();
   }, [token]);
   useEffect(() => followReviews(product.id, (id) => setArrived((known) => [...known, id])), [product.id]);
 
@@ -121,7 +130,7 @@ export function Reviews({ product }) {
     wrong && h("p", { role: "alert", class: "wrong" }, wrong),
     h("ol", { class: "opinions", "aria-busy": String(busy) }, page.nodes.map((/** @type {any} */ review) => h(Opinion, { key: review.id, review, mine: review.id === own?.id, update }))),
     !page.nodes.length && stats.count > 0 && h("p", null, "No review fits this choice. ", h("button", { type: "button", class: "link", onClick: () => show({ filter: ALL }) }, "Show all")),
-    page.pageInfo.hasNextPage && h("p", { class: "more" }, h("button", { type: "button", class: "button quiet", disabled: busy, onClick: () => read({ sort, filter }, page.pageInfo.endCursor) }, busy ? "Loading …" : "Show more reviews")),
+    page.pageInfo.hasNextPage && h("p", { class: "more" }, h("button", { type: "button", class: "button quiet", disabled: busy, onClick: () => read(page.pageInfo.endCursor) }, busy ? "Loading …" : "Show more reviews")),
   );
 }
 
