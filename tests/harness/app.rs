@@ -17,6 +17,7 @@ use vitrine_domain::product_memory::ProductMemoryOptions;
 use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::workers::Worker;
 use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_ingest::Importer;
 use vitrine_model::clock::{ManualClock, Timestamp};
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
@@ -548,6 +549,7 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     let currency = Currency::parse("EUR").expect("a currency");
     CatalogOptions {
         clock,
+        importer: Some(Arc::new(Importer::new("a test".to_owned()))),
         product_memory: Some(ProductMemoryOptions {
             max_age: PRODUCT_AGE,
             ..ProductMemoryOptions::default()

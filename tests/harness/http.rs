@@ -81,6 +81,23 @@ pub async fn request(
     exchange(address, &head).await
 }
 
+/// Sends a body with POST, with further headers.
+///
+/// # Errors
+/// When the connection is refused, or no answer comes in time.
+pub async fn send(
+    address: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> anyhow::Result<Reply> {
+    let (headers, length) = (lines(headers), body.len());
+    let head = format!(
+        "POST {target} HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    exchange(address, &(head + body)).await
+}
+
 /// Sends a GraphQL query in the URL, with further headers.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 33] = [
+pub const MUTATIONS: [Mutation; 34] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -52,6 +52,7 @@ pub const MUTATIONS: [Mutation; 33] = [
     of("updateSupplier", SUPPLIER),
     of("startBulkChange", BULK_CHANGE),
     of("stopBulkChange", BULK_CHANGE),
+    of("startImport", "import { id state stopRequestedBy }"),
     of("stopImport", "import { id state stopRequestedBy }"),
     of("defineUnit", UNIT),
     of("defineSpecKey", SPEC_KEY),

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, product, test};
 
+use crate::started_imports::{MAPPING, upload};
+
 async fn things(app: &App) {
     app.mutate("createCategory", json!({ "name": "Things" }))
         .await
@@ -205,7 +207,12 @@ fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 19
 fn every_mutation_can_be_retried() {
     test(async |app| {
         let ids = shirt(app).await;
-        let orders = changes(&ids);
+        let mut orders = changes(&ids).to_vec();
+        let feed = upload(app, "lamps.jsonl", b"{}").await;
+        orders.push((
+            "startImport",
+            json!({ "feeds": [feed], "mapping": MAPPING }),
+        ));
         // Mutations of reviews and their authors are idempotent by their nature; see
         // review_rules.rs. So is stopping an import; see import_runs.rs. Activity is idempotent by the id
         // of its batch; see activity.rs.
@@ -245,6 +252,7 @@ async fn stored(app: &App) -> String {
         "units",
         "spec_keys",
         "mutations",
+        "imports",
         "settings",
     ] {
         let found = app.documents(collection, doc! {}).await;

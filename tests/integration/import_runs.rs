@@ -47,6 +47,7 @@ async fn record(app: &App) -> ImportRecord {
         feeds: vec!["feed.jsonl".to_owned()],
         system: "shop".to_owned(),
         process: "here".to_owned(),
+        dry_run: false,
     };
     app.catalog.record_import(what, 90).await.unwrap()
 }

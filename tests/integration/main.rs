@@ -74,6 +74,7 @@ mod search;
 mod sources;
 mod spec_sorts;
 mod specs_admin;
+mod started_imports;
 mod subscriptions;
 mod suppliers;
 mod tokens;

@@ -611,6 +611,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         }
         "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
         "startBulkChange" => json!({ "change": { "brand": "x" } }),
+        "startImport" => json!({ "feeds": [], "mapping": "" }),
         "revertSpecKey" => json!({ "key": "x", "revision": 1 }),
         "setSpecs" | "removeSpecs" => json!({ "productId": "x", "specs": [] }),
         "createCategory" | "createSupplier" => json!({ "name": "x" }),

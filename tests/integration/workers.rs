@@ -108,6 +108,7 @@ fn idle_workers_read_little_and_write_nothing() {
                 ("bundles", 1),
                 ("erasures", 1),
                 ("fold", 1),
+                ("imports", 1),
                 ("merges", 1),
                 ("panels", 4),
                 ("product_versions", 0),

@@ -1,5 +1,5 @@
 //! GraphQL over HTTP, server-sent events and WebSocket: status codes, media types, bodies, request ids, load shedding
-//! and shutdown.
+//! and shutdown. Files for imports are received beside it.
 //!
 //! Every error response is JSON of the same shape, with an error code. This includes bodies that
 //! are too large or not JSON, unknown paths, overload and panics.
@@ -30,6 +30,7 @@ mod routes;
 mod serve;
 mod socket;
 mod trace;
+mod uploads;
 
 pub use axum::http::{HeaderMap, HeaderValue};
 pub use client_address::client_address;

@@ -24,6 +24,7 @@ pub(crate) mod bundles;
 mod categories;
 pub(crate) mod commands;
 mod details;
+pub mod imports;
 mod keys;
 pub(crate) mod merges;
 mod products;

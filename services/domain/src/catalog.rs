@@ -28,6 +28,7 @@ use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
 use crate::activity::ActivityBuffer;
+use crate::admin::imports::FeedImporter;
 use crate::admin::merges::MergeTracker;
 use crate::admin::words::KnownWords;
 use crate::category_counts::SharedCounts;
@@ -86,6 +87,8 @@ pub struct CatalogOptions {
     pub events_kept: usize,
     /// How many products are kept in memory; `None` for none.
     pub product_memory: Option<ProductMemoryOptions>,
+    /// What runs the imports that a mutation starts; `None` if this process cannot.
+    pub importer: Option<Arc<dyn FeedImporter>>,
 }
 
 impl CatalogOptions {
@@ -105,6 +108,7 @@ impl CatalogOptions {
             max_products_read: 10_000,
             events_kept: 10_000,
             product_memory: None,
+            importer: None,
         }
     }
 }
@@ -148,6 +152,7 @@ struct Shared {
     hub: Hub,
     remembering: Option<Remembering>,
     moderation: Moderation,
+    importer: Option<Arc<dyn FeedImporter>>,
     reads: ConcurrencyLimit,
     writes: ConcurrencyLimit,
     background: ConcurrencyLimit,
@@ -212,6 +217,7 @@ impl Catalog {
             hub: Hub::default(),
             remembering,
             moderation: options.moderation,
+            importer: options.importer,
             reads: ConcurrencyLimit::new(options.concurrency, options.queue),
             writes: ConcurrencyLimit::new(options.write_concurrency, options.queue),
             // Background work is bounded by the number of workers, so its queue is not.
@@ -505,6 +511,11 @@ impl Catalog {
         Ok(self
             .with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
             .await)
+    }
+
+    /// Returns what runs the imports that a mutation starts.
+    pub(crate) fn importer(&self) -> Option<Arc<dyn FeedImporter>> {
+        self.shared.importer.clone()
     }
 
     /// Runs background work in batches. There is no limit for the whole; each command has its own.

@@ -10,10 +10,11 @@ use vitrine_model::cursor::ListFingerprint;
 use vitrine_model::id::ImportId;
 use vitrine_model::import::Rejection;
 use vitrine_model::import_run::{
-    ImportPhase, ImportRun, MAX_KEPT_REJECTS, MAX_RUN_FEEDS, MAX_RUN_TEXT, NewImportRun,
-    RunProgress, RunReject, StopRequest,
+    ImportPhase, ImportRun, MAX_KEPT_REJECTS, MAX_RUN_FEEDS, MAX_RUN_REPORT, MAX_RUN_TEXT,
+    NewImportRun, RunProgress, RunReject, StopRequest,
 };
 use vitrine_model::text::excerpt;
+use vitrine_storage::imports::ImportEnd;
 
 use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::page::{HasMore, Listed, PageArguments};
@@ -33,6 +34,7 @@ pub type ListedRejects = Listed<RunReject, ImportId>;
 pub struct ImportRecord {
     catalog: Catalog,
     id: ImportId,
+    attempt: i64,
     expires_at: Timestamp,
     state: Mutex<State>,
     is_stopping: AtomicBool,
@@ -46,9 +48,32 @@ struct State {
     rejects: Vec<RunReject>,
     /// The number of rejects that are stored.
     kept: u64,
+    report: Option<String>,
 }
 
 impl ImportRecord {
+    /// The record of an attempt of a run that nothing is known of yet.
+    pub(crate) fn new(
+        catalog: Catalog,
+        (id, attempt): (ImportId, i64),
+        expires_at: Timestamp,
+    ) -> Self {
+        Self {
+            catalog,
+            id,
+            attempt,
+            expires_at,
+            state: Mutex::new(State {
+                phase: ImportPhase::Reading,
+                progress: RunProgress::default(),
+                rejects: Vec::new(),
+                kept: 0,
+                report: None,
+            }),
+            is_stopping: AtomicBool::new(false),
+        }
+    }
+
     /// The id of the run.
     #[must_use]
     pub const fn id(&self) -> ImportId {
@@ -87,6 +112,11 @@ impl ImportRecord {
         });
     }
 
+    /// Sets what `vitrine import` prints at the end; the end of the run stores it.
+    pub fn report(&self, report: &str) {
+        self.state().report = Some(excerpt(report, MAX_RUN_REPORT).text);
+    }
+
     /// Sends a heartbeat every five seconds until it is dropped.
     pub async fn send_heartbeats(&self) {
         let mut due = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
@@ -107,7 +137,7 @@ impl ImportRecord {
 
     async fn try_heartbeat(&self) -> Result<(), DomainError> {
         self.store_rejects().await?;
-        let (id, now) = (self.id, self.catalog.now());
+        let (id, now) = ((self.id, self.attempt), self.catalog.now());
         let (phase, progress) = self.now_at();
         let stop = self
             .catalog
@@ -126,13 +156,17 @@ impl ImportRecord {
 
     async fn try_end(&self, phase: ImportPhase, error: Option<&str>) -> Result<(), DomainError> {
         self.store_rejects().await?;
-        let (id, now, error) = (self.id, self.catalog.now(), error.map(short));
-        let (_, progress) = self.now_at();
+        let (id, now) = ((self.id, self.attempt), self.catalog.now());
+        let end = {
+            let mut state = self.state();
+            ImportEnd {
+                progress: state.progress,
+                error: error.map(short),
+                report: state.report.take(),
+            }
+        };
         self.catalog
-            .maintain(|store| async move {
-                let said = (&progress, error.as_deref());
-                store.end_import(id, phase, said, now).await
-            })
+            .maintain(|store| async move { store.end_import(id, phase, &end, now).await })
             .await
     }
 
@@ -165,7 +199,11 @@ impl ImportRecord {
     }
 }
 
-fn short(text: &str) -> String {
+pub(crate) fn days_after(now: Timestamp, days: u16) -> Timestamp {
+    now.plus_millis(i64::from(days) * MILLIS_PER_DAY)
+}
+
+pub(crate) fn short(text: &str) -> String {
     excerpt(text, MAX_RUN_TEXT).text
 }
 
@@ -177,27 +215,17 @@ impl Catalog {
         days: u16,
     ) -> Result<ImportRecord, DomainError> {
         let (id, now) = (ImportId::random(), self.now());
-        let expires_at = now.plus_millis(i64::from(days) * MILLIS_PER_DAY);
+        let expires_at = days_after(now, days);
         let feeds = what.feeds.iter().take(MAX_RUN_FEEDS);
         let what = NewImportRun {
             feeds: feeds.map(|feed| short(feed)).collect(),
             system: short(&what.system),
             process: short(&what.process),
+            dry_run: what.dry_run,
         };
         self.maintain(|store| async move { store.begin_import(id, &what, now, expires_at).await })
             .await?;
-        Ok(ImportRecord {
-            catalog: self.clone(),
-            id,
-            expires_at,
-            state: Mutex::new(State {
-                phase: ImportPhase::Reading,
-                progress: RunProgress::default(),
-                rejects: Vec::new(),
-                kept: 0,
-            }),
-            is_stopping: AtomicBool::new(false),
-        })
+        Ok(ImportRecord::new(self.clone(), (id, 1), expires_at))
     }
 
     /// A run; `None` if there is none, or no longer. One command.

@@ -18,7 +18,7 @@
 //! | [`feed`] | live subscriptions to reviews and ratings |
 //! | [`filter`] | from a caller's filter to a filter on stored data |
 //! | [`page`] | page arguments and cursors |
-//! | [`import`], [`import_runs`] | writing the drafts of feeds; records of the runs |
+//! | [`import`], [`import_runs`], [`uploads`] | writing the drafts of feeds; records of the runs; files for them |
 //! | [`export`], [`restore`] | the catalogue as a stream, and storing it as it was |
 //! | [`propagation`] | updating copies: suppliers in products, products in bundles |
 //! | [`maintenance`] | keeping computed data up to date |
@@ -63,6 +63,7 @@ pub mod spans;
 mod specs;
 pub mod suppliers;
 pub mod trending;
+pub mod uploads;
 pub mod wakeups;
 pub mod work;
 pub mod workers;

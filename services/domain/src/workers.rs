@@ -1,8 +1,8 @@
 //! The background workers: what each does, and how often.
 //!
 //! A worker is a reconciler: it takes no input, finds its work in the database, does a part of it
-//! that takes at most a few seconds, and reports what is left. It may run at any time, in any
-//! process, and be killed at any point. The server decides who runs it and schedules it.
+//! that takes at most a few seconds (a whole import, for `imports`), and reports what is left. It may
+//! run at any time, in any process, and be killed at any point. The server decides who runs it and schedules it.
 
 use std::time::Duration;
 use strum::EnumCount;
@@ -48,6 +48,8 @@ pub enum Worker {
     Merges,
     /// Makes bulk changes of products.
     BulkChanges,
+    /// Runs the imports that were started by a mutation.
+    Imports,
     /// Precomputes filter panels.
     Panels,
     /// Completes interrupted erasures.
@@ -120,6 +122,7 @@ impl Worker {
         Self::Bundles,
         Self::Merges,
         Self::BulkChanges,
+        Self::Imports,
         Self::Panels,
         Self::Erasures,
         Self::ReviewVersions,
@@ -140,6 +143,7 @@ impl Worker {
             Self::Bundles => "bundles",
             Self::Merges => "merges",
             Self::BulkChanges => "bulk_changes",
+            Self::Imports => "imports",
             Self::Panels => "panels",
             Self::Erasures => "erasures",
             Self::ReviewVersions => "review_versions",
@@ -167,6 +171,7 @@ impl Worker {
             Self::Bundles => "Updates the copies of products in bundles.",
             Self::Merges => "Rewrites products whose spec keys were merged.",
             Self::BulkChanges => "Makes bulk changes of products.",
+            Self::Imports => "Runs the imports that were started by a mutation.",
             Self::Panels => "Precomputes filter panels.",
             Self::Erasures => "Completes interrupted erasures of authors.",
             Self::ReviewVersions => "Upgrades reviews to the current schema version.",
@@ -187,7 +192,7 @@ impl Worker {
     pub const fn every(self) -> Duration {
         match self {
             Self::Ranks => Duration::from_secs(1),
-            Self::Fold | Self::Activity | Self::Erasures | Self::BulkChanges => {
+            Self::Fold | Self::Activity | Self::Erasures | Self::BulkChanges | Self::Imports => {
                 Duration::from_secs(2)
             }
             Self::Panels => Duration::from_secs(3),
@@ -202,7 +207,13 @@ impl Worker {
     /// idle run costs almost nothing.
     #[must_use]
     pub const fn is_prompt(self) -> bool {
-        matches!(self, Self::Erasures | Self::BulkChanges)
+        matches!(self, Self::Erasures | Self::BulkChanges | Self::Imports)
+    }
+
+    /// Whether a run may take long, and is cut off when its process has to stop or another one takes over.
+    #[must_use]
+    pub const fn may_be_cut_off(self) -> bool {
+        matches!(self, Self::Imports)
     }
 
     /// How long it waits after a run that took `took` and left a backlog. Workers that rewrite many
@@ -255,6 +266,7 @@ impl Catalog {
                 })
             }
             Worker::BulkChanges => self.continue_bulk_changes().await,
+            Worker::Imports => self.run_next_import().await,
             Worker::Panels => self.refresh_panels(&mut state.panels).await,
             Worker::Erasures => self.continue_erasures().await,
             Worker::ReviewVersions => self.upgrade_reviews().await,

@@ -11,6 +11,7 @@
 //! | [`feed`] | rows of files in any supported format, in bounded memory |
 //! | [`draft`] | batches of drafts and rejected lines |
 //! | [`run`] | storing batches in the catalogue |
+//! | [`importer`] | runs for the worker `imports` |
 //! | [`report`] | the outcome of an import, as text and as JSON |
 //! | [`init`] | first mappings of unknown feeds |
 //! | [`sample`] | rows beside what becomes of them |
@@ -18,6 +19,7 @@
 
 pub mod draft;
 pub mod feed;
+pub mod importer;
 pub mod init;
 pub mod mapping;
 pub mod rejects;
@@ -25,6 +27,7 @@ pub mod report;
 pub mod run;
 pub mod sample;
 
+pub use importer::Importer;
 pub use mapping::{Mapping, MappingError};
 pub use report::Report;
 pub use run::{ImportError, ImportOptions, Progress, import};

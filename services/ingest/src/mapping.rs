@@ -163,7 +163,14 @@ impl Mapping {
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         let text = read_text(path)?;
-        Ok(check::mistakes(&text, &mut |name| read(folder.join(name))))
+        Ok(Self::mistakes(&text, &mut |name| read(folder.join(name))))
+    }
+
+    /// Everything that is wrong with the text of a mapping; empty if it is valid. `read_table` returns the content of
+    /// a file beside it.
+    #[must_use]
+    pub fn mistakes(text: &str, read_table: &mut ReadTable<'_>) -> Vec<MappingError> {
+        check::mistakes(text, read_table)
     }
 
     /// Reads a mapping that is already TOML.

@@ -98,6 +98,9 @@ pub async fn import_recorded(
         () = record.send_heartbeats() => unreachable!("it goes on until the import ends"),
     };
     let (phase, error) = end_of(&outcome);
+    if let Ok(report) = &outcome {
+        record.report(&report.to_string());
+    }
     record.end(phase, error.as_deref()).await;
     outcome
 }

@@ -75,6 +75,10 @@ id_type!(
     ImportId
 );
 id_type!(
+    /// Identifies a file that was uploaded.
+    UploadId
+);
+id_type!(
     /// Identifies a bulk change.
     BulkChangeId
 );
@@ -153,6 +157,8 @@ pub enum GlobalId {
     Import(ImportId),
     /// A bulk change.
     BulkChange(BulkChangeId),
+    /// A file that was uploaded.
+    Upload(UploadId),
 }
 
 /// The text is not a global id of this service.
@@ -175,6 +181,7 @@ impl GlobalId {
             Self::Supplier(id) => id.push(&mut bytes),
             Self::Import(id) => id.push(&mut bytes),
             Self::BulkChange(id) => id.push(&mut bytes),
+            Self::Upload(id) => id.push(&mut bytes),
             Self::ProductSupplier(product, id) => {
                 product.push(&mut bytes);
                 id.push(&mut bytes);
@@ -195,6 +202,7 @@ impl GlobalId {
             Self::ProductSupplier(..) => b'u',
             Self::Import(_) => b'i',
             Self::BulkChange(_) => b'b',
+            Self::Upload(_) => b'f',
         }
     }
 
@@ -214,6 +222,7 @@ impl GlobalId {
             b's' => Ok(Self::Supplier(SupplierId(number(key)?))),
             b'i' => Ok(Self::Import(ImportId(number(key)?))),
             b'b' => Ok(Self::BulkChange(BulkChangeId(number(key)?))),
+            b'f' => Ok(Self::Upload(UploadId(number(key)?))),
             b'k' if !key.is_empty() => {
                 let key = std::str::from_utf8(key).map_err(|_| InvalidId)?;
                 Ok(Self::SpecKey(key.to_owned()))
@@ -251,6 +260,7 @@ mod tests {
             GlobalId::Supplier(SupplierId::random()),
             GlobalId::Import(ImportId::random()),
             GlobalId::BulkChange(BulkChangeId::random()),
+            GlobalId::Upload(UploadId::random()),
             GlobalId::SpecKey("color".to_owned()),
         ];
         for id in all {

@@ -1,7 +1,7 @@
 //! Runs of imports as they are recorded: what an admin sees of them while they run and afterwards.
 
 use crate::clock::Timestamp;
-use crate::id::ImportId;
+use crate::id::{ImportId, UploadId};
 use crate::import::Rejection;
 
 /// A run without a heartbeat for this long was cut off, in milliseconds.
@@ -10,12 +10,22 @@ pub const CUT_OFF_AFTER: i64 = 30_000;
 pub const MAX_KEPT_REJECTS: u64 = 10_000;
 /// The maximum length of the texts of a run, in characters.
 pub const MAX_RUN_TEXT: usize = 500;
+/// The maximum length of the report of a run, in characters.
+pub const MAX_RUN_REPORT: usize = 100_000;
+/// The maximum length of a mapping that is sent with a request, in characters.
+pub const MAX_MAPPING_TEXT: usize = 200_000;
+/// The maximum number of times that a run is begun whose process dies.
+pub const MAX_RUN_ATTEMPTS: i64 = 5;
+/// How long a run that was started by a mutation is kept, in days.
+pub const RUN_KEPT_DAYS: u16 = 90;
 /// The maximum number of files of a run that are named.
 pub const MAX_RUN_FEEDS: usize = 20;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportPhase {
+    /// It waits for the worker.
+    Queued,
     /// Lines are read and stored.
     Reading,
     /// All lines are stored, and what depends on them is computed.
@@ -32,7 +42,8 @@ pub enum ImportPhase {
 
 impl ImportPhase {
     /// All phases.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Queued,
         Self::Reading,
         Self::Finishing,
         Self::Done,
@@ -45,6 +56,7 @@ impl ImportPhase {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Reading => "reading",
             Self::Finishing => "finishing",
             Self::Done => "done",
@@ -95,8 +107,23 @@ pub struct NewImportRun {
     pub feeds: Vec<String>,
     /// The source system that the mapping names.
     pub system: String,
-    /// The process that runs it.
+    /// The process that runs it; empty for none yet.
     pub process: String,
+    /// Whether nothing is stored.
+    pub dry_run: bool,
+}
+
+/// What a run reads that was started by a mutation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportSource {
+    /// The files, in order.
+    pub feeds: Vec<UploadId>,
+    /// Files that the mapping names.
+    pub tables: Vec<UploadId>,
+    /// The mapping, as TOML.
+    pub mapping: String,
+    /// The subject of the admin who started it.
+    pub by: String,
 }
 
 /// How far a run is.
@@ -142,6 +169,12 @@ pub struct ImportRun {
     pub error: Option<String>,
     /// The request to stop it.
     pub stop: Option<StopRequest>,
+    /// What `vitrine import` prints at its end.
+    pub report: Option<String>,
+    /// What it reads; `None` for a run of the command line.
+    pub source: Option<ImportSource>,
+    /// How often it has begun. What a process writes about an earlier attempt is ignored.
+    pub attempt: i64,
 }
 
 impl ImportRun {
@@ -182,6 +215,9 @@ mod tests {
             ended_at: None,
             error: None,
             stop: None,
+            report: None,
+            source: None,
+            attempt: 1,
         };
         for phase in ImportPhase::ALL {
             assert_eq!(ImportPhase::named(phase.name()), Some(phase));

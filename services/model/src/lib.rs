@@ -28,6 +28,7 @@
 //! | [`cursor`] | signed, versioned keyset cursors |
 //! | [`contribution`] | what several sources say about a product, and the content that follows |
 //! | [`import`] | drafts that feeds are mapped to, and the outcome of each line |
+//! | [`import_run`], [`upload`] | records of imports; the files that were uploaded for them |
 //! | [`history`] | who changed products, categories and spec keys, and how |
 //! | [`idempotency`] | keys that make it safe to send a request twice |
 //! | [`worker`] | reports of background workers |
@@ -58,4 +59,5 @@ pub mod spec;
 pub mod supplier;
 pub mod text;
 pub mod unit;
+pub mod upload;
 pub mod worker;

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_ingest::Importer;
 use vitrine_mongod::{Instance, StartError};
 use vitrine_storage::store::{Deployment, Topology, Unusable};
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::auth::{KeyKeeper, KeySource, Tokens};
+use crate::commands::process_name;
 use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
 use crate::retry::{NotInitiated, Retry, is_outage};
@@ -123,6 +125,7 @@ impl Database {
         compared.context("comparing this machine's clock with the database's")?;
         Ok(CatalogOptions {
             clock: Arc::new(self.health.clock()),
+            importer: Some(Arc::new(Importer::new(process_name()))),
             ..CatalogOptions::new(settings.currency, secret.into_bytes())
         })
     }

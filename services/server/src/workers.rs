@@ -294,7 +294,7 @@ impl WorkerLoop {
         let mut failing = false;
         while self.work_lease.holds() && !self.stop.is_cancelled() {
             let began = Instant::now();
-            // Never cancelled: a run takes a few seconds at most.
+            // Not cancelled, unless it may be cut off: a run takes a few seconds at most.
             let outcome = self.run_once(&mut maintenance).await;
             log_outcome(self.worker.name(), outcome.as_ref().err(), &mut failing);
             failures = if outcome.is_err() { failures + 1 } else { 0 };
@@ -310,7 +310,17 @@ impl WorkerLoop {
 
     async fn run_once(&self, maintenance: &mut MaintenanceState) -> Result<WorkerRun, DomainError> {
         let (number, began) = (self.board.begin_run(self.worker), Instant::now());
-        let outcome = catching_panics(Box::pin(self.catalog.work(self.worker, maintenance))).await;
+        let work = catching_panics(Box::pin(self.catalog.work(self.worker, maintenance)));
+        let outcome = if self.worker.may_be_cut_off() {
+            tokio::select! {
+                biased;
+                outcome = work => outcome,
+                () = self.work_lease.lost() => Ok(WorkerRun::default()),
+                () = self.stop.cancelled() => Ok(WorkerRun::default()),
+            }
+        } else {
+            work.await
+        };
         let took = began.elapsed();
         let now = self.catalog.now();
         let report = self.board.end_run(self.worker, number, &outcome, now, took);

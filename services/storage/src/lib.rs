@@ -22,7 +22,7 @@
 //! | [`words`] | the vocabulary of searches |
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
 //! | [`history`] | the history of products, categories and spec keys |
-//! | [`imports`] | records of import runs |
+//! | [`imports`], [`uploads`] | records of import runs; the files that were uploaded for them |
 //! | [`moderation`] | the moderation queue and decision statistics |
 //! | [`ratings`] | rating numbers by time, recounts and repairs |
 //! | [`propagation`] | extended references: copies that follow their source |
@@ -100,6 +100,7 @@ pub mod settings;
 pub mod shards;
 pub mod store;
 pub mod trending;
+pub mod uploads;
 pub mod versions;
 pub mod views;
 pub mod words;

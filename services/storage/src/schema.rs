@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 42] = [
+const FILES: [&str; 44] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
@@ -51,6 +51,8 @@ const FILES: [&str; 42] = [
     include_str!("../../../schema/mongodb/suppliers.json"),
     include_str!("../../../schema/mongodb/trending.json"),
     include_str!("../../../schema/mongodb/units.json"),
+    include_str!("../../../schema/mongodb/uploads.json"),
+    include_str!("../../../schema/mongodb/upload_parts.json"),
     include_str!("../../../schema/mongodb/votes.json"),
     include_str!("../../../schema/mongodb/words.json"),
     include_str!("../../../schema/mongodb/workers.json"),

@@ -128,6 +128,8 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ImportRejectConnection.edges", 0, Rows),
     ("ImportRejectConnection.nodes", 0, Rows),
     ("ImportRun.rejects", LIST, Connection),
+    ("ImportRun.report", LONG_TEXT, Usual(1)),
+    ("ImportRun.source", LONG_TEXT, Usual(1)),
     ("ImportRunConnection.edges", 0, Rows),
     ("ImportRunConnection.nodes", 0, Rows),
     ("ImportRunConnection.totalCount", LIST, Usual(1)),

@@ -23,7 +23,7 @@ use super::inputs::bulk::{StartBulkChangeInput, StopBulkChangeInput};
 use super::inputs::dictionary::{
     DefineSpecKeyInput, DefineUnitInput, MergeSpecKeysInput, UpdateSpecKeyInput,
 };
-use super::inputs::import_run::StopImportInput;
+use super::inputs::import_run::{StartImportInput, StopImportInput};
 use super::inputs::product::{
     ArchiveProductInput, CreateProductInput, RestoreProductInput, UpdateProductInput,
 };
@@ -49,8 +49,9 @@ use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
     DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
     RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload, RevertProductPayload,
-    RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload, StopBulkChangePayload,
-    UpdateCategoryPayload, UpdateProductPayload, UpdateSpecKeyPayload, UpdateSupplierPayload,
+    RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload, StartImportPayload,
+    StopBulkChangePayload, UpdateCategoryPayload, UpdateProductPayload, UpdateSpecKeyPayload,
+    UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;
@@ -559,8 +560,25 @@ impl Mutation {
             .some_at(ctx)
     }
 
-    /// Asks an import to stop; it does so within seconds, and running it again completes it. Does
-    /// nothing if the import has ended. Needs the role admin.
+    /// Starts an import of files that were uploaded, which is made in the background after the imports that were
+    /// started before. Files are sent to `/uploads?name=FILE` with POST, which answers with their id, and are kept for a
+    /// day. Needs the role admin.
+    async fn start_import(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The files and the mapping.")] input: StartImportInput,
+    ) -> Option<R<StartImportPayload>> {
+        let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
+            catalog.start_import(request, new).await
+        });
+        let now = ctx.session().catalog.now();
+        shown(done.await, |run| ImportRun::new(run, now))
+            .map(StartImportPayload::from)
+            .some_at(ctx)
+    }
+
+    /// Asks an import to stop; it does so within seconds, at once if it has not begun, and running it again completes
+    /// it. Does nothing if the import has ended. Needs the role admin.
     async fn stop_import(
         &self,
         ctx: &Context<'_>,

@@ -91,6 +91,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Mutation.revertSpecKey", Roles(ADMINS)),
     ("Mutation.setSpecs", Roles(ADMINS)),
     ("Mutation.startBulkChange", Roles(ADMINS)),
+    ("Mutation.startImport", Roles(ADMINS)),
     ("Mutation.stopBulkChange", Roles(ADMINS)),
     ("Mutation.stopImport", Roles(ADMINS)),
     ("Mutation.submitReview", Roles(SHOPPERS)),

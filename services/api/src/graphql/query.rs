@@ -766,10 +766,11 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             let key = key.boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
-        // Parts of a product, imports and bulk changes, which are no nodes.
+        // Parts of a product, imports, uploads and bulk changes, which are no nodes.
         GlobalId::ReviewExcerpt(..)
         | GlobalId::ProductSupplier(..)
         | GlobalId::Import(_)
+        | GlobalId::Upload(_)
         | GlobalId::BulkChange(_) => Ok(None),
     }
 }

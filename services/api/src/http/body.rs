@@ -63,7 +63,7 @@ async fn collect(mut chunks: BodyDataStream) -> Result<Vec<u8>, BodyError> {
 }
 
 /// Whether the body is not compressed. Decompression could turn a small body into a large one.
-fn is_identity(headers: &HeaderMap) -> bool {
+pub(super) fn is_identity(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::CONTENT_ENCODING).iter();
     let mut codings = codings.filter_map(|value| value.to_str().ok());
     codings.all(|coding| coding.trim().eq_ignore_ascii_case("identity"))

@@ -8,9 +8,8 @@ use crate::execution::{GraphqlRequest, object_from_text};
 /// there is no document; the error message is for the client.
 pub(super) fn read(text: &str) -> Result<Option<GraphqlRequest>, &'static str> {
     let mut request = GraphqlRequest::default();
-    for pair in text.split('&') {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (key, value) = (decoded(key)?, decoded(value)?);
+    for pair in pairs(text) {
+        let (key, value) = pair?;
         match key.as_str() {
             "query" => request.query = value,
             "documentId" => request.document_id = Some(value).filter(|id| !id.is_empty()),
@@ -21,6 +20,24 @@ pub(super) fn read(text: &str) -> Result<Option<GraphqlRequest>, &'static str> {
         }
     }
     Ok(request.has_document().then_some(request))
+}
+
+/// The first value of a parameter; `None` if it is not there. The error message is for the client.
+pub(super) fn parameter(text: &str, name: &str) -> Result<Option<String>, &'static str> {
+    for pair in pairs(text) {
+        let (key, value) = pair?;
+        if key == name {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+fn pairs(text: &str) -> impl Iterator<Item = Result<(String, String), &'static str>> + '_ {
+    text.split('&').map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Ok((decoded(key)?, decoded(value)?))
+    })
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, &'static str> {

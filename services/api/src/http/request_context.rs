@@ -5,8 +5,10 @@ use std::{fmt, sync::Arc};
 use async_graphql::Request;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use tokio::time::Instant;
+use vitrine_domain::Catalog;
 use vitrine_domain::work::Work;
 
+use super::uploads::Uploads;
 use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
 /// Authenticates a caller by the headers of a request and returns the request's context.
@@ -27,6 +29,7 @@ pub struct RequestContext {
     pub(super) expires_at: Option<Instant>,
     pub(super) work: Option<Arc<Work>>,
     pub(super) shows_work: bool,
+    pub(super) uploads: Uploads,
 }
 
 impl RequestContext {
@@ -42,6 +45,7 @@ impl RequestContext {
             expires_at: None,
             work: None,
             shows_work: false,
+            uploads: Uploads::default(),
         }
     }
 
@@ -104,6 +108,13 @@ impl RequestContext {
     #[must_use]
     pub fn show_work(mut self, shown: bool) -> Self {
         self.shows_work = shown;
+        self
+    }
+
+    /// Lets this subject send files for imports to a catalogue.
+    #[must_use]
+    pub fn uploads(mut self, catalog: Catalog, subject: String) -> Self {
+        self.uploads = Uploads::of(catalog, subject);
         self
     }
 

@@ -8,7 +8,7 @@ use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header},
     middleware,
-    routing::get,
+    routing::{get, post},
 };
 use ipnet::IpNet;
 use tower_http::{
@@ -32,6 +32,7 @@ use super::{
     request_id::{self, Ids},
     response,
     trace::{self, Traces},
+    uploads::{self, RunningUploads},
 };
 use crate::execution::{Engine, Failure};
 
@@ -52,6 +53,7 @@ pub struct Api {
     pub(super) cache_max_age: Duration,
     pub(super) persisted_queries: PersistedQueries,
     pub(super) reports: Reports,
+    pub(super) running_uploads: RunningUploads,
     traces: Traces,
     trusted_proxies: Arc<[IpNet]>,
     metrics: Option<Metrics>,
@@ -74,6 +76,7 @@ impl Api {
             cache_max_age: Duration::ZERO,
             persisted_queries: PersistedQueries::in_memory(),
             reports: Reports::default(),
+            running_uploads: RunningUploads::default(),
             traces: Traces::default(),
             trusted_proxies: Arc::default(),
             metrics: None,
@@ -204,7 +207,7 @@ fn monitoring(ready: Ready, metrics: Option<Metrics>) -> Router {
     }
 }
 
-/// Creates a router for `/graphql` (HTTP and WebSocket), `/health/live`, `/health/ready`, and
+/// Creates a router for `/graphql` (HTTP and WebSocket), `/uploads`, `/health/live`, `/health/ready`, and
 /// `/metrics` if configured.
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
@@ -215,8 +218,11 @@ pub fn router(api: Api) -> Router {
     let endpoint = get(graphql::get)
         .post(graphql::post)
         .fallback(graphql::other);
+    let api = Arc::new(api);
+    let files = post(uploads::post).fallback(uploads::other);
     Router::new()
-        .route("/graphql", endpoint.with_state(Arc::new(api)))
+        .route("/graphql", endpoint.with_state(Arc::clone(&api)))
+        .route("/uploads", files.with_state(api))
         .layer(middleware::from_fn_with_state(
             proxies,
             client_address::identify,

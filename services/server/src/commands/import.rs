@@ -102,6 +102,7 @@ async fn begin_record(
         feeds: options.files.iter().map(|file| shown(file)).collect(),
         system: options.mapping.system().to_owned(),
         process: process_name(),
+        dry_run: false,
     };
     let begun = catalog.record_import(what, days).await;
     begun.context("recording the import")

@@ -273,6 +273,12 @@ fn authenticate(
         } else {
             RequestContext::new().hide_schema()
         };
+        let context = match &viewer.subject {
+            Some(subject) if viewer.has(Role::Admin) => {
+                context.uploads(catalog.clone(), subject.clone())
+            }
+            _ => context,
+        };
         Ok(context
             .work(session.work())
             .show_work(shows_work)

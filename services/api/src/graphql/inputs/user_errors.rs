@@ -3,7 +3,9 @@
 use async_graphql::{ID, MaybeUndefined};
 use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
-use vitrine_model::id::{BulkChangeId, CategoryId, GlobalId, ImportId, ProductId, SupplierId};
+use vitrine_model::id::{
+    BulkChangeId, CategoryId, GlobalId, ImportId, ProductId, SupplierId, UploadId,
+};
 
 /// The parsed input of a mutation.
 #[derive(Debug)]
@@ -77,6 +79,14 @@ impl UserErrors {
         match GlobalId::decode(id) {
             Ok(GlobalId::Import(id)) => Some(id),
             _ => self.wrong_id(path, "import"),
+        }
+    }
+
+    /// Decodes the id of an upload. Adds an error if it is not one.
+    pub(crate) fn upload(&mut self, path: Vec<String>, id: &ID) -> Option<UploadId> {
+        match GlobalId::decode(id) {
+            Ok(GlobalId::Upload(id)) => Some(id),
+            _ => self.wrong_id(path, "upload"),
         }
     }
 

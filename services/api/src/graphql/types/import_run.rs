@@ -7,7 +7,7 @@ use vitrine_domain::import_runs::{ListedImports, ListedRejects};
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::GlobalId;
+use vitrine_model::id::{GlobalId, UploadId};
 use vitrine_model::import_run::{self, ImportPhase, MAX_KEPT_REJECTS, RunCounts, RunReject};
 
 use super::common::{TotalCount, count};
@@ -20,6 +20,8 @@ use crate::graphql::scalars::DateTime;
 /// How far an import is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 pub(crate) enum ImportState {
+    /// It waits until the imports that were started before have ended.
+    Queued,
     /// Lines are read and stored.
     Reading,
     /// All lines are stored, and ratings are computed.
@@ -32,7 +34,8 @@ pub(crate) enum ImportState {
     Failed,
     /// It was stopped. Running it again completes it.
     Stopped,
-    /// Its process has sent no heartbeat for half a minute. Running it again completes it.
+    /// Its process has sent no heartbeat for half a minute. Running it again completes it; one that `startImport` has
+    /// started is begun again by itself.
     CutOff,
 }
 
@@ -85,7 +88,8 @@ impl ImportRun {
     }
 }
 
-/// A run of `vitrine import`. Dry runs are not recorded.
+/// A run of `vitrine import`, or an import that `startImport` has started. Dry runs of the command line are not
+/// recorded.
 #[direct]
 #[Object]
 impl ImportRun {
@@ -104,15 +108,32 @@ impl ImportRun {
         &self.run.what.system
     }
 
-    /// The process that runs it: host, process id and a random part.
-    fn process(&self) -> &str {
-        &self.run.what.process
+    /// The process that runs it: host, process id and a random part. Null while it waits.
+    fn process(&self) -> Option<&str> {
+        Some(self.run.what.process.as_str()).filter(|process| !process.is_empty())
+    }
+
+    /// Whether nothing is stored: the counts say what would happen.
+    fn dry_run(&self) -> bool {
+        self.run.what.dry_run
+    }
+
+    /// What `vitrine import` prints at the end, at most 100,000 characters: the numbers, new spec keys, rules that
+    /// matched nothing, and for a dry run values of each spec key. Null before the end.
+    fn report(&self) -> Option<&str> {
+        self.run.report.as_deref()
+    }
+
+    /// What it reads. Null for a run of the command line.
+    fn source(&self) -> Option<ImportSource> {
+        self.run.source.clone().map(ImportSource)
     }
 
     /// How far it is.
     fn state(&self) -> ImportState {
         match self.run.phase {
             _ if self.run.is_cut_off(self.now) => ImportState::CutOff,
+            ImportPhase::Queued => ImportState::Queued,
             ImportPhase::Reading => ImportState::Reading,
             ImportPhase::Finishing => ImportState::Finishing,
             ImportPhase::Done => ImportState::Done,
@@ -133,7 +154,7 @@ impl ImportRun {
         self.run.progress.counts.into()
     }
 
-    /// When it began.
+    /// When it began, or was asked for with `startImport`.
     fn started_at(&self) -> DateTime {
         DateTime(self.run.started_at)
     }
@@ -201,6 +222,39 @@ impl ImportRun {
             .map_err(Failure::from)
             .nullable_at(ctx)
     }
+}
+
+#[derive(Clone)]
+pub(crate) struct ImportSource(import_run::ImportSource);
+
+/// What an import reads that `startImport` has started: the values of its input.
+#[direct]
+#[Object]
+impl ImportSource {
+    /// The ids of the uploads, which are kept for a day.
+    fn feeds(&self) -> Vec<ID> {
+        upload_ids(&self.0.feeds)
+    }
+
+    /// The ids of the uploads that the mapping names.
+    fn tables(&self) -> Vec<ID> {
+        upload_ids(&self.0.tables)
+    }
+
+    /// The mapping, as TOML.
+    fn mapping(&self) -> &str {
+        &self.0.mapping
+    }
+
+    /// The subject of the admin who has started it.
+    fn started_by(&self) -> &str {
+        &self.0.by
+    }
+}
+
+fn upload_ids(ids: &[UploadId]) -> Vec<ID> {
+    let ids = ids.iter().map(|id| GlobalId::Upload(*id).encode().into());
+    ids.collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]

@@ -9,6 +9,7 @@ use vitrine_domain::outcome::{self, Outcome};
 use super::bulk::BulkChange;
 use super::category::Category;
 use super::common::count;
+use super::import_run::ImportRun;
 use super::product::Product;
 use super::spec::{SpecKey, Unit};
 use super::supplier::Supplier;
@@ -204,6 +205,14 @@ payload! {
     StartBulkChangePayload {
         /// The bulk change; null if it was refused.
         bulk_change: BulkChange
+    }
+}
+
+payload! {
+    /// The result of `startImport`.
+    StartImportPayload {
+        /// The import; null if it was refused.
+        import: ImportRun
     }
 }
 

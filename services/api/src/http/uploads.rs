@@ -1,0 +1,196 @@
+//! `POST /uploads?name=FILE`: receives a file for an import, in pieces, from an admin.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::{Body, BodyDataStream};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use futures_util::StreamExt as _;
+use serde::Serialize;
+use tokio::sync::Semaphore;
+use vitrine_domain::uploads::UploadWriter;
+use vitrine_domain::{Catalog, DomainError};
+use vitrine_model::id::GlobalId;
+use vitrine_model::upload::Upload;
+
+use super::accept::Media;
+use super::body::is_identity;
+use super::caching::no_store;
+use super::routes::Api;
+use super::{RequestId, query_string, response};
+use crate::execution::{ErrorCode, Failure};
+
+/// How long to wait for the next bytes of a file.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum number of files that a process receives at a time. Each has up to 2 MB in memory.
+const MAX_RUNNING: usize = 4;
+/// When to ask again while too many files are received.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
+/// Where the files of a caller go; none for callers who may not send any.
+#[derive(Clone, Default)]
+pub(super) struct Uploads(Option<(Catalog, String)>);
+
+impl Uploads {
+    /// Files that this subject sends are stored in a catalogue.
+    pub(super) const fn of(catalog: Catalog, subject: String) -> Self {
+        Self(Some((catalog, subject)))
+    }
+}
+
+impl fmt::Debug for Uploads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Uploads").finish_non_exhaustive()
+    }
+}
+
+/// The number of files that may still be received.
+#[derive(Clone, Debug)]
+pub(super) struct RunningUploads(Arc<Semaphore>);
+
+impl Default for RunningUploads {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_RUNNING)))
+    }
+}
+
+/// The answer.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Received {
+    id: String,
+    name: String,
+    bytes: u64,
+    expires_at: String,
+}
+
+impl From<Upload> for Received {
+    fn from(upload: Upload) -> Self {
+        Self {
+            id: GlobalId::Upload(upload.id).encode(),
+            name: upload.name,
+            bytes: upload.bytes,
+            expires_at: upload.expires_at.to_string(),
+        }
+    }
+}
+
+/// Why a file was not received.
+enum Refused {
+    /// A failure of the service, or of the caller's rights.
+    Failure(Failure),
+    /// A mistake on the HTTP level.
+    Protocol(StatusCode, String),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<DomainError> for Refused {
+    fn from(error: DomainError) -> Self {
+        Self::Failure(Failure::from(error))
+    }
+}
+
+/// `POST /uploads`.
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    Extension(id): Extension<RequestId>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Response<Body> {
+    let query = query.unwrap_or_default();
+    match receive(&api, &query, &headers, body).await {
+        Ok(upload) => {
+            let json = serde_json::to_vec(&Received::from(upload)).expect("plain data");
+            let mut answer = Response::new(Body::from(json));
+            *answer.status_mut() = StatusCode::CREATED;
+            let json = HeaderValue::from_static("application/json");
+            answer.headers_mut().insert(header::CONTENT_TYPE, json);
+            no_store(answer)
+        }
+        Err(Refused::Failure(failure)) => {
+            response::failure(Media::GraphqlResponse, &failure, id.as_str())
+        }
+        Err(Refused::Protocol(status, message)) => response::protocol(status, &message),
+    }
+}
+
+/// All other methods.
+pub(super) async fn other() -> Response<Body> {
+    let message = "Send a file with POST to /uploads?name=FILE.";
+    let mut answer = response::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
+    let allowed = HeaderValue::from_static("POST");
+    answer.headers_mut().insert(header::ALLOW, allowed);
+    answer
+}
+
+async fn receive(
+    api: &Api,
+    query: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Upload, Refused> {
+    let context = (api.authenticate)(headers)?;
+    let Uploads(Some((catalog, subject))) = context.uploads else {
+        return Err(forbidden(context.subject.is_some()).into());
+    };
+    if !is_identity(headers) {
+        let message = "The body has a Content-Encoding; send the file as it is. A compressed file is read by its content.";
+        return Err(protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let name = query_string::parameter(query, "name");
+    let name = name.map_err(|message| protocol(StatusCode::BAD_REQUEST, message))?;
+    let Some(name) = name else {
+        let message = "The name of the file is missing: send it to /uploads?name=FILE.";
+        return Err(protocol(StatusCode::BAD_REQUEST, message));
+    };
+    let Ok(_running) = api.running_uploads.0.try_acquire() else {
+        let message = "Too many files are being received.";
+        return Err(Failure::new(ErrorCode::Unavailable, message)
+            .retry_after(RETRY_AFTER)
+            .into());
+    };
+    let mut writer = catalog.receive_upload(&name, &subject)?;
+    copy(body.into_data_stream(), &mut writer).await?;
+    Ok(writer.finish().await?)
+}
+
+async fn copy(mut pieces: BodyDataStream, writer: &mut UploadWriter) -> Result<(), Refused> {
+    loop {
+        let Ok(piece) = tokio::time::timeout(IDLE_TIMEOUT, pieces.next()).await else {
+            let message = "The file did not arrive: nothing for 30 seconds.";
+            return Err(protocol(StatusCode::REQUEST_TIMEOUT, message));
+        };
+        let Some(piece) = piece else {
+            return Ok(());
+        };
+        let Ok(piece) = piece else {
+            let message = "The file could not be read to its end.";
+            return Err(protocol(StatusCode::BAD_REQUEST, message));
+        };
+        writer.write(&piece).await?;
+    }
+}
+
+fn forbidden(is_known: bool) -> Failure {
+    if is_known {
+        Failure::new(ErrorCode::Forbidden, "Uploads need the role admin.")
+    } else {
+        Failure::new(
+            ErrorCode::Unauthenticated,
+            "Uploads need a token with the role admin.",
+        )
+    }
+}
+
+fn protocol(status: StatusCode, message: &str) -> Refused {
+    Refused::Protocol(status, message.to_owned())
+}
