@@ -99,6 +99,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "SpecKeyNames",
     "SpecKeys",
     "StartBulkChange",
+    "StartImport",
     "StopBulkChange",
     "StopImport",
     "SuggestedKeys",

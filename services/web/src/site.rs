@@ -27,12 +27,13 @@ const GRAPHIQL_POLICY: &str = "default-src 'none'; script-src 'self'; \
                                connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The pages of the console. Its scripts draw them all in the same frame.
-const CONSOLE_PAGES: [&str; 14] = [
+const CONSOLE_PAGES: [&str; 15] = [
     "/console",
     "/console/moderation",
     "/console/reviews/{id}",
     "/console/fairness",
     "/console/imports",
+    "/console/imports/{id}",
     "/console/products",
     "/console/products/{id}",
     "/console/specs",

@@ -2,6 +2,7 @@
 
 mod access;
 mod dictionary;
+mod imports;
 mod moderation;
 mod operations;
 mod products;

@@ -1,16 +1,17 @@
 // @ts-check
-// Runs of imports: how far they are, what they rejected; a run can be stopped.
+// Runs of imports: how far they are, what they rejected; a run can be stopped, and begun again.
 import { h } from "../vendor/preact/preact.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { count, percent, total } from "../shared/format.js";
-import { announcement } from "../shared/navigation.js";
-import { changed, fetchAll, useAsked, useRepeated } from "./data.js";
+import { announcement, navigate } from "../shared/navigation.js";
+import { changeOnce, changed, fetchAll, useAsked, useRepeated } from "./data.js";
 import { nameOf, sentence } from "./form.js";
+import { againPath } from "./new-import.js";
 import { Failure, Loading, Table, Time } from "./parts.js";
 import { explain } from "./viewer.js";
 
 const EVERY = 3_000;
-const RUNNING = ["READING", "FINISHING"];
+const RUNNING = ["QUEUED", "READING", "FINISHING"];
 
 /** @param {any} run */
 const isRunning = (run) => RUNNING.includes(run.state);
@@ -19,7 +20,7 @@ const isRunning = (run) => RUNNING.includes(run.state);
 const runPath = (id) => `/console/imports/${encodeURIComponent(id)}`;
 
 /** @param {{ run: any }} props */
-const State = ({ run }) => h("span", { class: `state ${run.state === "DONE" || isRunning(run) ? "idle" : "failing"}` }, nameOf(run.state), isRunning(run) && run.progress !== null && ` ${percent(run.progress)}`);
+const State = ({ run }) => h("span", { class: `state ${run.state === "DONE" || isRunning(run) ? "idle" : "failing"}` }, run.dryRun && "Dry run: ", nameOf(run.state), isRunning(run) && run.progress !== null && ` ${percent(run.progress)}`);
 
 export function Imports() {
   const { data, error, reload } = useAsked("Imports", { after: null });
@@ -38,10 +39,10 @@ export function Imports() {
   return h(
     "div",
     { class: "page" },
-    h("div", { class: "heading" }, h("h1", null, "Imports"), h("p", { class: "total" }, total(page.totalCount, "import"))),
+    h("div", { class: "heading" }, h("h1", null, "Imports"), h("p", { class: "total" }, total(page.totalCount, "import")), h("a", { class: "button", href: "/console/imports/new" }, "Start an import")),
     h(Failure, { error, reload }),
     runs.length === 0
-      ? h("p", { class: "box" }, "No import was recorded. Each run of ", h("code", null, "vitrine import"), " is, except dry runs.")
+      ? h("p", { class: "box" }, "No import was recorded yet. Runs of ", h("code", null, "vitrine import"), " are shown here too, except its dry runs.")
       : h(
           Table,
           { label: "Imports", head: ["Began", "System", "Files", "State", "Lines", "Rejected", "Ended"] },
@@ -93,6 +94,16 @@ export function ImportRun({ id }) {
       setWrong(explain(/** @type {Error} */ (failed)));
     }
   };
+  const again = async (/** @type {boolean} */ dryRun) => {
+    const { feeds, tables, mapping } = run.source;
+    try {
+      const payload = await changeOnce("StartImport", { feeds, tables, mapping, dryRun });
+      setWrong(payload.userErrors.map((/** @type {any} */ one) => sentence(one.message)).join(" "));
+      if (payload.import) navigate(runPath(payload.import.id));
+    } catch (failed) {
+      setWrong(explain(/** @type {Error} */ (failed)));
+    }
+  };
   const pages = [run.rejects, ...more];
   const { hasNextPage, endCursor } = pages[pages.length - 1].pageInfo;
   const next = async () => {
@@ -106,9 +117,11 @@ export function ImportRun({ id }) {
     h(Failure, { error, reload }),
     wrong && h("p", { class: "wrong", role: "alert" }, wrong),
     run.error && h("p", { class: "box warning iso" }, run.error),
-    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has sent no heartbeat since ", h(Time, { at: run.seenAt }), ". Running it again completes it."),
-    h("dl", { class: "facts-list" }, [["Files", run.feeds.join(", ")], ["Process", run.process], ["Began", h(Time, { at: run.startedAt })], ["Ended", h(Time, { at: run.endedAt })]].map(([name, value]) => [h("dt", { key: `${name}` }, name), h("dd", { class: "iso" }, value)])),
+    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has sent no heartbeat since ", h(Time, { at: run.seenAt }), run.source ? ". It is begun again within a minute, which completes it." : ". Running it again completes it."),
+    h("dl", { class: "facts-list" }, [["Files", run.feeds.join(", ")], ["Process", run.process ?? "–"], ...(run.source ? [["Started by", run.source.startedBy]] : []), ["Began", h(Time, { at: run.startedAt })], ["Ended", h(Time, { at: run.endedAt })]].map(([name, value]) => [h("dt", { key: `${name}` }, name), h("dd", { class: "iso" }, value)])),
     isRunning(run) && h("p", { class: "buttons" }, run.stopRequestedAt ? h("span", { class: "hint" }, "Asked to stop by ", h("span", { class: "iso" }, run.stopRequestedBy), ", ", h(Time, { at: run.stopRequestedAt })) : h("button", { type: "button", class: "button danger", onClick: stop }, "Stop this import")),
+    run.dryRun && !isRunning(run) && h("p", { class: "box" }, "Nothing was stored. The numbers say what the outcome of the lines would be."),
+    run.source && !isRunning(run) && h("p", { class: "buttons" }, h("button", { type: "button", class: run.dryRun ? "button" : "button quiet", onClick: () => again(false) }, run.dryRun ? "Import it" : "Import it again"), h("a", { class: "button quiet", href: againPath(id) }, "Change the mapping")),
     h(Table, { label: "Lines", head: ["Lines", "Number"] }, COUNTS.map(([name, label]) => h("tr", { key: name }, h("th", { scope: "row" }, label), h("td", { class: "number" }, count(run.counts[name]))))),
     h(
       "section",
@@ -123,5 +136,6 @@ export function ImportRun({ id }) {
         ),
       hasNextPage && h("p", { class: "more" }, h("button", { type: "button", class: "button quiet", onClick: next }, "Show more")),
     ),
+    run.report && h("section", { "aria-labelledby": "report" }, h("h2", { id: "report" }, "Report"), h("pre", { class: "box report", tabIndex: 0, role: "region", "aria-label": "Report" }, run.report)),
   );
 }

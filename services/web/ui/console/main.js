@@ -12,6 +12,7 @@ import { Categories } from "./categories.js";
 import { Fairness } from "./fairness.js";
 import { ImportRun, Imports } from "./imports.js";
 import { Moderation, OneReview } from "./moderation.js";
+import { NewImport } from "./new-import.js";
 import { NewProduct, Product } from "./product.js";
 import { Products } from "./products.js";
 import { Footer, Header, Home, sectionOf } from "./shell.js";
@@ -37,7 +38,7 @@ const PAGES = {
   categories: () => h(Categories, null),
   suppliers: (id) => (id ? h(Supplier, { key: id, id }) : h(Suppliers, null)),
   units: () => h(Units, null),
-  imports: (id) => (id ? h(ImportRun, { key: id, id }) : h(Imports, null)),
+  imports: (id) => (id === "new" ? h(NewImport, null) : id ? h(ImportRun, { key: id, id }) : h(Imports, null)),
   operations: () => h(System, null),
 };
 

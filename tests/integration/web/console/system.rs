@@ -8,7 +8,7 @@ use super::{api, fill, id_of, in_console};
 use crate::web::accessibility::violations;
 use crate::web::{count, text};
 
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "/console",
     "/console/moderation",
     "/console/fairness",
@@ -18,6 +18,7 @@ const PAGES: [&str; 10] = [
     "/console/suppliers",
     "/console/units",
     "/console/imports",
+    "/console/imports/new",
     "/console/operations",
 ];
 /// Whether a page has drawn what it asked for.
@@ -142,7 +143,7 @@ fn operations_show_workers_and_recount_ratings() {
     in_console("admin", &[], async |browser, _| {
         open(browser, "/console/operations").await;
         browser
-            .wait("document.querySelectorAll('.workers tbody th').length === 14")
+            .wait("document.querySelectorAll('.workers tbody th').length === 15")
             .await;
         assert!(text(browser, ".workers").await.contains("Recounts reviews"));
         browser
