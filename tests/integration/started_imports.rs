@@ -350,7 +350,7 @@ fn a_file_is_sent_over_http_by_an_admin_only() {
                 (run.text("/import/state") == "DONE").then_some(run)
             };
             let run =
-                vitrine_harness::eventually("an import", std::time::Duration::from_secs(60), done)
+                vitrine_harness::eventually("an import", std::time::Duration::from_mins(1), done)
                     .await;
             assert_eq!(run.number("/import/counts/created"), 2);
         })
