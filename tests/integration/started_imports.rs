@@ -80,6 +80,11 @@ fn a_feed_is_tried_and_then_imported() {
                 .text("/import/report")
                 .starts_with("Dry run, nothing was written.")
         );
+        assert!(
+            tried
+                .text("/import/report")
+                .contains("\n  lamps.jsonl is JSON Lines")
+        );
         let reject = tried.at("/import/rejects/nodes/0");
         assert_eq!(
             (&reject["line"], &reject["field"]),
@@ -138,8 +143,11 @@ fn an_upload_that_is_empty_or_too_large_is_refused() {
         assert!(empty.to_string().contains("is empty"), "{empty}");
         let mut writer = app.catalog.receive_upload("a.csv", "ann").unwrap();
         let size = usize::try_from(MAX_UPLOAD_BYTES).unwrap() + 1;
+        writer.write(&vec![0; 2_000_000]).await.unwrap();
+        assert_eq!(app.documents("upload_parts", doc! {}).await.len(), 1);
         let large = writer.write(&vec![0; size]).await.unwrap_err();
         assert!(large.to_string().contains("at most 512 MiB"), "{large}");
+        writer.discard().await;
         assert!(app.catalog.receive_upload("..", "ann").is_err());
         assert_eq!(app.documents("upload_parts", doc! {}).await.len(), 0);
     });
@@ -296,6 +304,23 @@ fn an_import_that_ends_its_process_again_and_again_is_given_up() {
 }
 
 #[test]
+fn an_import_of_a_damaged_file_says_so_without_naming_a_folder() {
+    test(async |app| {
+        let feed = upload(
+            app,
+            "lamps.jsonl.gz",
+            b"\x1f\x8b\x08 nothing that was packed",
+        )
+        .await;
+        let started = start(app, &[&feed], false).await;
+        let ended = run_all(app, &started).await;
+        assert_eq!(ended.text("/import/state"), "INCOMPLETE");
+        let error = ended.text("/import/error");
+        assert!(error.starts_with("lamps.jsonl.gz: "), "{error}");
+    });
+}
+
+#[test]
 fn an_import_whose_files_are_gone_fails() {
     test(async |app| {
         let feed = upload(app, "lamps.jsonl", lamps(0..1).as_bytes()).await;
@@ -334,6 +359,11 @@ fn a_file_is_sent_over_http_by_an_admin_only() {
             let packed = [as_admin[0], ("content-encoding", "gzip")];
             assert_eq!(send(target, &packed, &lines).await.0, 415);
             let get = http::get(address, target).await.unwrap();
+            let large = [as_admin[0], ("content-length", "536870913")];
+            let large = http::request(address, "POST", target, &large)
+                .await
+                .unwrap();
+            assert_eq!(large.status, 413, "{}", large.body);
             assert_eq!((get.status, get.header("allow")), (405, Some("post")));
             assert_eq!(app.documents("uploads", doc! {}).await.len(), 0);
             let (status, sent) = send(target, &as_admin, &lines).await;

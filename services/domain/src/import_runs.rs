@@ -49,6 +49,19 @@ struct State {
     /// The number of rejects that are stored.
     kept: u64,
     report: Option<String>,
+    /// Folders that files have for this run only: what people read does not name them.
+    folders: Vec<String>,
+}
+
+impl State {
+    /// A text without the names of these folders.
+    fn shown(&self, text: &str) -> String {
+        let mut shown = text.to_owned();
+        for folder in &self.folders {
+            shown = shown.replace(folder.as_str(), "");
+        }
+        shown
+    }
 }
 
 impl ImportRecord {
@@ -69,6 +82,7 @@ impl ImportRecord {
                 rejects: Vec::new(),
                 kept: 0,
                 report: None,
+                folders: Vec::new(),
             }),
             is_stopping: AtomicBool::new(false),
         }
@@ -104,8 +118,9 @@ impl ImportRecord {
             return;
         }
         let rejection = Rejection::new(short(&rejection.field), short(&rejection.reason));
+        let file = short(&state.shown(file));
         state.rejects.push(RunReject {
-            file: short(file),
+            file,
             line,
             outcome: outcome.to_owned(),
             rejection,
@@ -114,7 +129,14 @@ impl ImportRecord {
 
     /// Sets what `vitrine import` prints at the end; the end of the run stores it.
     pub fn report(&self, report: &str) {
-        self.state().report = Some(excerpt(report, MAX_RUN_REPORT).text);
+        let mut state = self.state();
+        let shown = state.shown(report);
+        state.report = Some(excerpt(&shown, MAX_RUN_REPORT).text);
+    }
+
+    /// Sets the folders that files have for this run only.
+    pub(crate) fn hide_folders(&self, folders: impl Iterator<Item = String>) {
+        self.state().folders = folders.collect();
     }
 
     /// Sends a heartbeat every five seconds until it is dropped.
@@ -161,7 +183,7 @@ impl ImportRecord {
             let mut state = self.state();
             ImportEnd {
                 progress: state.progress,
-                error: error.map(short),
+                error: error.map(|error| short(&state.shown(error))),
                 report: state.report.take(),
             }
         };

@@ -10,7 +10,8 @@ use vitrine_model::upload::{
 
 use crate::{Catalog, DomainError};
 
-/// A file that is being received. If it is dropped, what was stored of it is deleted after a day.
+/// A file that is being received. If it is dropped, what was stored of it is deleted after a day, and at once if it is
+/// [discarded](UploadWriter::discard).
 pub struct UploadWriter {
     catalog: Catalog,
     id: UploadId,
@@ -108,6 +109,17 @@ impl UploadWriter {
             .maintain(|store| async move { store.insert_upload(&stored).await })
             .await?;
         Ok(upload)
+    }
+
+    /// Deletes what was stored of the file.
+    pub async fn discard(self) {
+        let (id, parts) = (self.id, self.parts);
+        let deleted = self
+            .catalog
+            .maintain(|store| async move { store.delete_upload_parts(id, parts).await });
+        if let Err(error) = deleted.await {
+            tracing::warn!(%error, "parts of an upload could not be deleted; they go after a day");
+        }
     }
 
     async fn store_part(&mut self) -> Result<(), DomainError> {

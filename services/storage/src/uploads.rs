@@ -1,5 +1,5 @@
-//! Files that were uploaded for an import, in parts of 1 MB. Both collections go after a day (TTL). An upload that was
-//! cut off has parts only, which nobody can find.
+//! Files that were uploaded for an import, in parts of 1 MB. Both collections go after a day (TTL). An upload whose
+//! process died has parts only, which nobody can find.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
@@ -31,6 +31,18 @@ impl Store {
             "expires_at": date(expires_at),
         };
         self.documents(PARTS).insert_one(part).await?;
+        Ok(())
+    }
+
+    /// Deletes the first parts of an upload that was not completed. One command.
+    pub async fn delete_upload_parts(
+        &self,
+        upload: UploadId,
+        count: u32,
+    ) -> Result<(), StorageError> {
+        let ids: Vec<Document> = (0..count).map(|number| part_id(upload, number)).collect();
+        let parts = self.documents(PARTS);
+        parts.delete_many(doc! { "_id": { "$in": ids } }).await?;
         Ok(())
     }
 

@@ -90,7 +90,7 @@ fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
     })
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<usize> {
+pub(super) fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()

@@ -14,10 +14,10 @@ use tokio::sync::Semaphore;
 use vitrine_domain::uploads::UploadWriter;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::GlobalId;
-use vitrine_model::upload::Upload;
+use vitrine_model::upload::{MAX_UPLOAD_BYTES, Upload};
 
 use super::accept::Media;
-use super::body::is_identity;
+use super::body::{declared_length, is_identity};
 use super::caching::no_store;
 use super::routes::Api;
 use super::{RequestId, query_string, response};
@@ -146,6 +146,13 @@ async fn receive(
         let message = "The body has a Content-Encoding; send the file as it is. A compressed file is read by its content.";
         return Err(protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
+    if declared_length(headers).is_some_and(|length| length as u64 > MAX_UPLOAD_BYTES) {
+        let message = format!(
+            "The file has more than {} MiB.",
+            MAX_UPLOAD_BYTES / 1_024 / 1_024
+        );
+        return Err(protocol(StatusCode::PAYLOAD_TOO_LARGE, &message));
+    }
     let name = query_string::parameter(query, "name");
     let name = name.map_err(|message| protocol(StatusCode::BAD_REQUEST, message))?;
     let Some(name) = name else {
@@ -159,7 +166,10 @@ async fn receive(
             .into());
     };
     let mut writer = catalog.receive_upload(&name, &subject)?;
-    copy(body.into_data_stream(), &mut writer).await?;
+    if let Err(refused) = copy(body.into_data_stream(), &mut writer).await {
+        writer.discard().await;
+        return Err(refused);
+    }
     Ok(writer.finish().await?)
 }
 

@@ -210,7 +210,11 @@ impl Catalog {
             () = record.send_heartbeats() => unreachable!("they go on until the files are there"),
         };
         match prepared {
-            Ok(import) => importer.run(self, &record, import).await,
+            Ok(import) => {
+                let folders = import.feeds.iter().filter_map(|feed| feed.parent());
+                record.hide_folders(folders.map(|folder| format!("{}/", folder.display())));
+                importer.run(self, &record, import).await;
+            }
             Err(error) => record.end(ImportPhase::Failed, Some(&error)).await,
         }
         Ok(ended())
