@@ -13,17 +13,17 @@ use vitrine_api::graphql::{Role, Viewer};
 use vitrine_domain::reviewing::is_subject;
 use vitrine_model::clock::Timestamp;
 
+mod address;
 mod claims;
 mod crypto;
-mod key_address;
 mod key_set;
 mod key_source;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use address::tls as tls_client;
 pub(crate) use claims::ClaimRules;
 use claims::Claims;
-pub(crate) use key_address::tls as tls_client;
 pub(crate) use key_source::{KeyKeeper, KeyPlace, KeySource};
 
 /// How long a token may be, in bytes.

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::key_address::KeyAddress;
+use super::address::DocumentAddress;
 use super::key_set::{KeySet, MAX_BYTES};
 
 /// How often a file is looked at.
@@ -31,7 +31,7 @@ const MAX_REMEMBERED: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPlace {
     File(PathBuf),
-    Address(KeyAddress),
+    Address(DocumentAddress),
 }
 
 impl KeyPlace {
@@ -43,7 +43,7 @@ impl KeyPlace {
         if !text.contains("://") {
             return Ok(Self::File(PathBuf::from(text)));
         }
-        let address = KeyAddress::parse(text).map_err(str::to_owned)?;
+        let address = DocumentAddress::parse(text).map_err(str::to_owned)?;
         Ok(Self::Address(address))
     }
 }
@@ -173,7 +173,7 @@ impl KeyKeeper {
         }
     }
 
-    async fn follow_address(&mut self, address: &KeyAddress, report: impl Fn(bool)) {
+    async fn follow_address(&mut self, address: &DocumentAddress, report: impl Fn(bool)) {
         let mut schedule = Schedule::new(Instant::now());
         loop {
             self.wait(&mut schedule).await;
@@ -240,8 +240,8 @@ impl KeyKeeper {
 }
 
 /// When an address is fetched.
-struct Schedule {
-    due: Instant,
+pub(super) struct Schedule {
+    pub(super) due: Instant,
     failures: u32,
     /// When the last token with an unknown key caused a fetch.
     last_miss: Option<Instant>,
@@ -249,7 +249,7 @@ struct Schedule {
 
 impl Schedule {
     /// The first fetch is due at once.
-    fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         Self {
             due: now,
             failures: 0,
@@ -257,8 +257,8 @@ impl Schedule {
         }
     }
 
-    /// Records a fetch: how long its keys are fresh, or that it failed.
-    fn tried(&mut self, now: Instant, lifetime: Option<Duration>) {
+    /// Records a fetch: how long what it read is fresh, or that it failed.
+    pub(super) fn tried(&mut self, now: Instant, lifetime: Option<Duration>) {
         if let Some(lifetime) = lifetime {
             self.failures = 0;
             self.due = now + lifetime;

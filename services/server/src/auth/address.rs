@@ -1,4 +1,4 @@
-//! The address of a key set, and how it is fetched.
+//! The address of a document that an identity provider publishes, and how it is fetched.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use super::key_set::MAX_BYTES;
 
 /// How long a fetch may take in all.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a key set is fresh if the answer does not say it, and at least and at most.
+/// How long a document is fresh if the answer does not say it, and at least and at most.
 const DEFAULT_LIFETIME: Duration = Duration::from_mins(5);
 const MIN_LIFETIME: Duration = Duration::from_mins(1);
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// An `https` address, or an `http` address on this machine.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct KeyAddress {
+pub(crate) struct DocumentAddress {
     uri: Uri,
     host: String,
     is_encrypted: bool,
 }
 
-/// A key set as it was received.
+/// A document as it was received.
 pub(super) struct Fetched {
     pub(super) body: Bytes,
     /// How long it is fresh.
@@ -43,7 +43,7 @@ pub(super) struct Fetched {
 }
 
 /// Without the query, which may hold a secret.
-impl std::fmt::Display for KeyAddress {
+impl std::fmt::Display for DocumentAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.is_encrypted { "https" } else { "http" };
         let authority = self.uri.authority().map_or("", |one| one.as_str());
@@ -51,18 +51,18 @@ impl std::fmt::Display for KeyAddress {
     }
 }
 
-impl std::fmt::Debug for KeyAddress {
+impl std::fmt::Debug for DocumentAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{self}")
     }
 }
 
-impl KeyAddress {
+impl DocumentAddress {
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let uri: Uri = text.parse().map_err(|_| "it is no address")?;
         let authority = uri.authority().ok_or("it names no host")?;
         if authority.as_str().contains('@') {
-            return Err("it contains a user name; keys are public and need none");
+            return Err("it contains a user name; what is public needs none");
         }
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let is_encrypted = uri.scheme() == Some(&Scheme::HTTPS);
@@ -70,7 +70,7 @@ impl KeyAddress {
             return Err("only https:// addresses and files can be read");
         }
         if !is_encrypted && !is_loopback(&host) {
-            return Err("use https://: on the way, somebody could exchange the keys");
+            return Err("use https://: on the way, somebody could exchange what it says");
         }
         Ok(Self {
             uri,
@@ -79,7 +79,14 @@ impl KeyAddress {
         })
     }
 
-    /// Fetches the key set.
+    /// The scheme, host and port, as browsers compare them and policies name them.
+    pub(super) fn origin(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        let authority = self.uri.authority().map_or("", |one| one.as_str());
+        format!("{scheme}://{authority}").to_ascii_lowercase()
+    }
+
+    /// Fetches the document.
     pub(super) async fn fetch(&self) -> anyhow::Result<Fetched> {
         let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
         self.fetch_trusting(roots).await
@@ -252,7 +259,7 @@ mod tests {
 
     #[test]
     fn addresses_are_shown_without_their_query() {
-        let address = KeyAddress::parse("https://id.example:8443/keys?secret=x").unwrap();
+        let address = DocumentAddress::parse("https://id.example:8443/keys?secret=x").unwrap();
         assert_eq!(address.to_string(), "https://id.example:8443/keys");
         assert_eq!(format!("{address:?}"), "https://id.example:8443/keys");
     }
@@ -287,7 +294,7 @@ mod tests {
 
     async fn fetched(answer: &str) -> Result<(String, u64), String> {
         let (port, served) = answer_once(answer.to_owned(), None).await;
-        let address = KeyAddress::parse(&format!("http://127.0.0.1:{port}/keys?v=1")).unwrap();
+        let address = DocumentAddress::parse(&format!("http://127.0.0.1:{port}/keys?v=1")).unwrap();
         let (fetched, _) = tokio::join!(address.fetch(), served);
         let fetched = fetched.map_err(|error| format!("{error:#}"))?;
         let body = String::from_utf8(fetched.body.to_vec()).unwrap();
@@ -337,7 +344,7 @@ mod tests {
         let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let address = KeyAddress::parse(&format!("http://localhost:{port}?v=1")).unwrap();
+        let address = DocumentAddress::parse(&format!("http://localhost:{port}?v=1")).unwrap();
         let served = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4096];
@@ -381,7 +388,7 @@ mod tests {
         ] {
             let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".to_owned();
             let (port, served) = answer_once(answer, Some(encryption().0)).await;
-            let address = KeyAddress::parse(&format!("https://{host}:{port}/keys")).unwrap();
+            let address = DocumentAddress::parse(&format!("https://{host}:{port}/keys")).unwrap();
             let (fetched, _) = tokio::join!(address.fetch_trusting(roots), served);
             assert_eq!(fetched.is_ok(), is_trusted, "{host}");
         }
