@@ -71,11 +71,14 @@ const FILES: &[(&str, &[u8])] = files![
     "shared/account.js" => "../ui/shared/account.js",
     "shared/asked.js" => "../ui/shared/asked.js",
     "shared/dialog.js" => "../ui/shared/dialog.js",
+    "shared/first.js" => "../ui/shared/first.js",
     "shared/format.js" => "../ui/shared/format.js",
     "shared/graphql.js" => "../ui/shared/graphql.js",
     "shared/live.js" => "../ui/shared/live.js",
+    "shared/login.js" => "../ui/shared/login.js",
     "shared/navigation.js" => "../ui/shared/navigation.js",
     "shared/session.js" => "../ui/shared/session.js",
+    "shared/signed-in.js" => "../ui/shared/signed-in.js",
     "store/address.js" => "../ui/store/address.js",
     "store/chart.js" => "../ui/store/chart.js",
     "store/compare.js" => "../ui/store/compare.js",
@@ -114,6 +117,7 @@ pub(crate) const STORE_MODULES: &[&str] = &[
     "shared/account.js",
     "shared/asked.js",
     "shared/dialog.js",
+    "shared/first.js",
     "shared/format.js",
     "shared/graphql.js",
     "shared/live.js",
@@ -177,12 +181,24 @@ pub(crate) const CONSOLE_MODULES: &[&str] = &[
     "shared/account.js",
     "shared/asked.js",
     "shared/dialog.js",
+    "shared/first.js",
     "shared/format.js",
     "shared/graphql.js",
     "shared/navigation.js",
     "shared/session.js",
     "store/address.js",
     "store/panel.js",
+];
+
+/// The scripts of the page to which an identity provider sends visitors back.
+pub(crate) const SIGNED_IN_MODULES: &[&str] = &[
+    "vendor/preact/hooks.js",
+    "vendor/preact/preact.js",
+    "vendor/preact/signals-core.js",
+    "vendor/preact/signals.js",
+    "shared/first.js",
+    "shared/login.js",
+    "shared/session.js",
 ];
 
 /// Smaller answers are not compressed, in bytes.
@@ -350,6 +366,7 @@ mod tests {
         for (main, preloaded) in [
             ("store/main.js", STORE_MODULES),
             ("console/main.js", CONSOLE_MODULES),
+            ("shared/signed-in.js", SIGNED_IN_MODULES),
         ] {
             let mut modules: BTreeSet<String> =
                 preloaded.iter().map(|path| (*path).to_owned()).collect();

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::asking::Asked;
-use crate::assets::{self, CONSOLE_MODULES, STORE_MODULES};
+use crate::assets::{self, CONSOLE_MODULES, SIGNED_IN_MODULES, STORE_MODULES};
+use crate::login::Login;
 use crate::markup::Html;
 use crate::site::Site;
 
@@ -40,6 +41,7 @@ impl Document {
             "asked": asked,
             "graphiql": site.graphiql,
             "actAs": !site.identities.is_empty(),
+            "login": site.login.as_ref().map(Login::for_page),
         });
         html.json(&first).raw("</script></body></html>\n");
         html.finish()
@@ -160,6 +162,41 @@ pub(crate) fn console(site: &Site) -> String {
         "graphiql": site.graphiql,
         "actAs": !site.identities.is_empty(),
         "storefront": site.storefront,
+        "login": site.login.as_ref().map(Login::for_page),
+    });
+    html.json(&first).raw("</script></body></html>\n");
+    html.finish()
+}
+
+/// Writes the page to which an identity provider sends visitors back.
+pub(crate) fn signed_in(site: &Site) -> String {
+    let mut html = Html::new();
+    html.raw(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <meta name=\"robots\" content=\"noindex, nofollow\"><title>Signing in – Vitrine</title>\
+         <link rel=\"icon\" type=\"image/svg+xml\" href=\"/favicon.ico\">\
+         <link rel=\"stylesheet\" href=\"",
+    );
+    html.text(&assets::address("style/store.css")).raw("\">");
+    for module in SIGNED_IN_MODULES {
+        html.raw("<link rel=\"modulepreload\" href=\"");
+        html.text(&assets::address(module)).raw("\">");
+    }
+    html.raw("<script type=\"module\" src=\"");
+    html.text(&assets::address("shared/signed-in.js"));
+    html.raw(
+        "\"></script></head><body><main class=\"page narrow\" id=\"main\"><h1>Signing in …</h1>\
+         <noscript><p>Signing in needs JavaScript.</p></noscript></main>\
+         <script type=\"application/json\" id=\"first\">",
+    );
+    let first = json!({
+        "asked": [],
+        "graphiql": site.graphiql,
+        "actAs": false,
+        "storefront": site.storefront,
+        "login": site.login.as_ref().map(Login::for_page),
     });
     html.json(&first).raw("</script></body></html>\n");
     html.finish()

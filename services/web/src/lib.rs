@@ -10,6 +10,7 @@
 //! | `asking` | sends the operations of `ui/operations` to the API, with the rights and limits of the caller |
 //! | `address` | translates the address of a list into variables; `ui/store/address.js` does the same |
 //! | `document`, `pages` | write HTML with the first answers |
+//! | `login` | says where visitors sign in, if they do so at an identity provider |
 //! | `structured_data` | says in JSON-LD what a product page shows |
 //! | `assets` | serves scripts and style sheets under addresses that change with their content |
 //! | `pictures` | draws products that have no picture |
@@ -24,6 +25,7 @@ mod assets;
 mod document;
 mod format;
 mod identities;
+mod login;
 mod markup;
 mod operations;
 mod pages;
@@ -33,5 +35,6 @@ mod structured_data;
 mod tile;
 
 pub use identities::Identity;
+pub use login::{Endpoints, Login};
 pub use operations::{Operation, console_operations, operations};
 pub use site::{Site, around};

@@ -13,14 +13,15 @@ use axum::routing::{get, post};
 
 use crate::asking::Asker;
 use crate::identities::{self, Identity};
+use crate::login::Login;
 use crate::pages::{self, Written};
 use crate::{assets, document, pictures};
 
 /// What browsers may do on a page of the storefront or the console: load from this host only. Pictures of products
 /// may be on hosts of the shop.
 const STORE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-                            img-src 'self' https:; connect-src 'self'; form-action 'self'; \
-                            base-uri 'none'; frame-ancestors 'none'";
+                            img-src 'self' https:; form-action 'self'; base-uri 'none'; \
+                            frame-ancestors 'none'; connect-src 'self'";
 /// GraphiQL's editor writes style sheets and has pictures in its own.
 const GRAPHIQL_POLICY: &str = "default-src 'none'; script-src 'self'; \
                                style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -59,6 +60,19 @@ pub struct Site {
     pub origin: Option<String>,
     /// As whom visitors may act. For development only.
     pub identities: Vec<Identity>,
+    /// How visitors sign in at an identity provider.
+    pub login: Option<Login>,
+}
+
+impl Site {
+    /// What browsers may do on a page of the storefront or the console: as above, and send codes and
+    /// refresh tokens to the identity provider, if there is one.
+    fn policy(&self) -> String {
+        match self.login.as_ref().and_then(Login::origin) {
+            Some(origin) => format!("{STORE_POLICY} {origin}"),
+            None => STORE_POLICY.to_owned(),
+        }
+    }
 }
 
 /// What all pages share.
@@ -98,6 +112,9 @@ pub fn around(api: Router, site: Site) -> Router {
         pages = pages.route("/favicon.ico", get(pictures::icon));
         if !shared.site.identities.is_empty() {
             pages = pages.route("/act-as", post(identities::act_as));
+        }
+        if shared.site.login.is_some() {
+            pages = pages.route("/signed-in", get(signed_in));
         }
     }
     pages
@@ -166,7 +183,13 @@ async fn compare(State(shared): State<Arc<Shared>>, request: Parts) -> Response<
 /// A page of the console. It shows nothing before its scripts have asked with the token of the tab.
 async fn console(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Body> {
     let html = document::console(&shared.site);
-    html_response(StatusCode::OK, html, STORE_POLICY, &request)
+    html_response(StatusCode::OK, html, &shared.site.policy(), &request)
+}
+
+/// Where the identity provider sends visitors back to.
+async fn signed_in(State(shared): State<Arc<Shared>>, request: Parts) -> Response<Body> {
+    let html = document::signed_in(&shared.site);
+    html_response(StatusCode::OK, html, &shared.site.policy(), &request)
 }
 
 async fn graphiql(request: Parts) -> Response<Body> {
@@ -182,7 +205,7 @@ fn page(shared: &Shared, request: &Parts, written: Written) -> Response<Body> {
     };
     let retry_after = document.asked.iter().find_map(|asked| asked.retry_after);
     let html = document.write(&shared.site);
-    let mut response = html_response(status, html, STORE_POLICY, request);
+    let mut response = html_response(status, html, &shared.site.policy(), request);
     if let Some(seconds) = retry_after {
         let seconds = HeaderValue::from(seconds);
         response.headers_mut().insert(header::RETRY_AFTER, seconds);
@@ -195,7 +218,7 @@ fn page(shared: &Shared, request: &Parts, written: Written) -> Response<Body> {
 fn html_response(
     status: StatusCode,
     html: String,
-    policy: &'static str,
+    policy: &str,
     request: &Parts,
 ) -> Response<Body> {
     let mut response = assets::compressed(html.into_bytes(), &request.headers);
@@ -204,9 +227,10 @@ fn html_response(
     for (name, value) in [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "private, no-cache"),
-        (header::CONTENT_SECURITY_POLICY, policy),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    let policy = HeaderValue::from_str(policy).expect("policies are of printable ASCII");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     response
 }

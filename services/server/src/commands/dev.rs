@@ -70,6 +70,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         graphiql: true,
         origin: Some(format!("http://{address}")),
         identities,
+        login: None,
     };
     let auth = (tokens, keys);
     run_service(listener, (database, catalog), auth, (&cli, site), shutdown).await

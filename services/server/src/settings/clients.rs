@@ -101,6 +101,7 @@ impl ClientSettings {
             graphiql: self.graphiql,
             origin: self.storefront.0.storefront_origin.clone(),
             identities: Vec::new(),
+            login: None,
         }
     }
 

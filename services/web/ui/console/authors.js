@@ -3,8 +3,9 @@
 import { h } from "../vendor/preact/preact.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { count, plural } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement } from "../shared/navigation.js";
-import { changed, fetchAll } from "./data.js";
+import { fetchAll } from "./data.js";
 import { Wrong } from "./form.js";
 import { Table } from "./parts.js";
 import { explain } from "./viewer.js";
@@ -56,7 +57,7 @@ export function Authors() {
     setBusy("erase");
     setRefusals([]);
     try {
-      const payload = await changed("EraseAuthor", { authorId: id, policy });
+      const payload = await change("EraseAuthor", { authorId: id, policy });
       setRefusals(payload.userErrors);
       setErased(payload.userErrors.length ? null : payload);
       if (!payload.userErrors.length) announcement.value = "Erased";

@@ -4,8 +4,9 @@
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { count, plural } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement } from "../shared/navigation.js";
-import { changeOnce, changed, useAsked, useRepeated } from "./data.js";
+import { changeOnce, useAsked, useRepeated } from "./data.js";
 import { Field, sentence } from "./form.js";
 import { Lines } from "./edit.js";
 import { Failure, Loading } from "./parts.js";
@@ -131,7 +132,7 @@ function Job({ id, onChange, onBack, onDone }) {
   const { products, waiting, refused, skipped } = job.counts;
   const stop = async () => {
     try {
-      await changed("StopBulkChange", { id });
+      await change("StopBulkChange", { id });
       setWrong("");
     } catch (failed) {
       setWrong(explain(/** @type {Error} */ (failed)));

@@ -1,18 +1,8 @@
 // @ts-check
 // Reads and changes: each page asks when it is opened, and again when something was changed.
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { signal } from "../vendor/preact/signals.js";
 import { ApiError, askWhole, change, randomKey } from "../shared/graphql.js";
-import { person } from "../shared/session.js";
-
-/** Whether the service has refused the token since it was given. */
-export const expired = signal(false);
-
-/** @param {any} error */
-function noticeExpiry(error) {
-  if (error instanceof ApiError && error.code === "UNAUTHENTICATED") expired.value = true;
-  return error;
-}
+import { whose } from "../shared/session.js";
 
 /** Asks. What is missing in the answer because of an error is an error.
  * @param {string} operation
@@ -20,14 +10,10 @@ function noticeExpiry(error) {
  * @param {{ signal?: AbortSignal, anonymous?: boolean }} [options]
  * @returns {Promise<any>} the data */
 export async function fetchAll(operation, variables, options) {
-  try {
-    const { data, errors } = await askWhole(operation, variables, options);
-    const [wrong] = errors;
-    if (wrong) throw new ApiError(wrong.message, wrong.extensions?.code ?? "INTERNAL", wrong.extensions?.retryable ?? false);
-    return data;
-  } catch (error) {
-    throw noticeExpiry(error);
-  }
+  const { data, errors } = await askWhole(operation, variables, options);
+  const [wrong] = errors;
+  if (wrong) throw new ApiError(wrong.message, wrong.extensions?.code ?? "INTERNAL", wrong.extensions?.retryable ?? false);
+  return data;
 }
 
 /** Asks for what a page shows. While something new is loaded, the last answer stays.
@@ -36,7 +22,7 @@ export async function fetchAll(operation, variables, options) {
  * @returns {{ data: any, error: Error | null, loading: boolean, reload: () => void }} */
 export function useAsked(operation, variables) {
   const wanted = JSON.stringify(variables);
-  const token = person.value?.token;
+  const token = whose.value;
   const [state, setState] = useState({ data: /** @type {any} */ (undefined), wanted: "", error: /** @type {Error | null} */ (null) });
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -85,21 +71,9 @@ export async function changeOnce(operation, input) {
   const text = operation + JSON.stringify(input);
   const idempotencyKey = underWay.get(text) ?? randomKey();
   underWay.set(text, idempotencyKey);
-  const payload = await changed(operation, { ...input, idempotencyKey });
+  const payload = await change(operation, { ...input, idempotencyKey });
   underWay.delete(text);
   return payload;
-}
-
-/** Runs a mutation.
- * @param {string} operation
- * @param {any} input
- * @returns {Promise<any>} the payload */
-export async function changed(operation, input) {
-  try {
-    return await change(operation, input);
-  } catch (error) {
-    throw noticeExpiry(error);
-  }
 }
 
 /** Calls a function again and again while a page is shown, unless it is null or hidden.

@@ -3,8 +3,9 @@
 import { h } from "../vendor/preact/preact.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { count, percent, total } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement, navigate } from "../shared/navigation.js";
-import { changeOnce, changed, fetchAll, useAsked, useRepeated } from "./data.js";
+import { changeOnce, fetchAll, useAsked, useRepeated } from "./data.js";
 import { nameOf, sentence } from "./form.js";
 import { againPath } from "./new-import.js";
 import { Failure, Loading, Table, Time } from "./parts.js";
@@ -86,7 +87,7 @@ export function ImportRun({ id }) {
   if (!run) return h("div", { class: "page narrow" }, h("h1", null, "There is no such import"), h("p", null, "It may have been too long ago."));
   const stop = async () => {
     try {
-      const { userErrors } = await changed("StopImport", { id });
+      const { userErrors } = await change("StopImport", { id });
       setWrong(userErrors.map((/** @type {any} */ one) => sentence(one.message)).join(" "));
       if (!userErrors.length) announcement.value = "The import stops within seconds";
       reload();

@@ -3,8 +3,8 @@
 import { h } from "../vendor/preact/preact.js";
 import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { average, plural } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement } from "../shared/navigation.js";
-import { changed } from "./data.js";
 import { Wrong, nameOf, sentence } from "./form.js";
 import { Stars, Time, ago } from "./parts.js";
 import { valuesOf } from "./schema.js";
@@ -99,7 +99,7 @@ export function ReviewFacts({ review }) {
  * @param {Decision} decision
  * @returns {Promise<{ review: any, refusals: any[] }>} */
 export async function decide(review, { decision, reason, note }) {
-  const payload = await changed("ModerateReview", { id: review.id, decision, reason, note: note.trim() || null, expectedRevision: review.revision });
+  const payload = await change("ModerateReview", { id: review.id, decision, reason, note: note.trim() || null, expectedRevision: review.revision });
   return { review: payload.review, refusals: payload.userErrors };
 }
 
@@ -159,7 +159,7 @@ export function Reply({ review, onSaved }) {
   const send = async (/** @type {string | null} */ next) => {
     setBusy(true);
     try {
-      const payload = await changed("ReplyToReview", { id: review.id, text: next, expectedRevision: review.revision });
+      const payload = await change("ReplyToReview", { id: review.id, text: next, expectedRevision: review.revision });
       setRefusals(payload.userErrors);
       if (!payload.userErrors.length) {
         announcement.value = next === null ? "The reply is taken back" : "The reply is published";

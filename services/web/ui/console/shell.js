@@ -1,13 +1,10 @@
 // @ts-check
 // What every page of the console has: the sections, who works here, how the page was asked.
 import { h } from "../vendor/preact/preact.js";
-import { useState } from "../vendor/preact/hooks.js";
-import { Account, ActAs, SignIn } from "../shared/account.js";
+import { Account, Ended } from "../shared/account.js";
 import { HowAsked } from "../shared/asked.js";
-import { Dialog } from "../shared/dialog.js";
 import { first } from "../shared/graphql.js";
 import { place } from "../shared/navigation.js";
-import { expired } from "./data.js";
 import { Entrance, may, rolesText, trouble, viewer } from "./viewer.js";
 
 /** @typedef {{ path: string, name: string, roles: string[], about: string }} Section */
@@ -43,23 +40,7 @@ export function Header() {
       { class: "departments", "aria-label": "Sections" },
       h("ul", null, SECTIONS.map((section) => h("li", { key: section.path }, h("a", { href: `/console/${section.path}`, "aria-current": section === current ? "page" : undefined }, section.name)))),
     ),
-    h(Expired, null),
-  );
-}
-
-/** Says that the token is not valid any more, over a page that keeps what was written. */
-function Expired() {
-  const [open, setOpen] = useState(false);
-  if (!expired.value) return null;
-  const done = () => {
-    setOpen(false);
-    expired.value = false;
-  };
-  return h(
-    "div",
-    { class: "expired", role: "alert" },
-    h("p", null, "The token is not valid any more. What you have written is kept. ", h("button", { type: "button", class: "link", onClick: () => setOpen(true) }, "Sign in again")),
-    h(Dialog, { open, onClose: () => setOpen(false), label: "Sign in" }, open && (first.actAs ? h(ActAs, { done }) : h(SignIn, { done, again: true }))),
+    h(Ended, null),
   );
 }
 

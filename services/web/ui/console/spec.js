@@ -3,8 +3,9 @@
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { count, percent, plural } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
-import { changeOnce, changed, useAsked, useRepeated } from "./data.js";
+import { changeOnce, useAsked, useRepeated } from "./data.js";
 import { ThingForm } from "./edit.js";
 import { Wrong } from "./form.js";
 import { History } from "./history.js";
@@ -106,7 +107,7 @@ function Preview({ from, name, onMerged }) {
   };
   // Merging what is merged does nothing, and says how many products are left.
   const look = async () => {
-    const payload = await changed("MergeSpecKeys", { from: from.key, into: into.key }).catch(() => null);
+    const payload = await change("MergeSpecKeys", { from: from.key, into: into.key }).catch(() => null);
     if (payload?.remaining != null) setLeft((last) => last && { ...last, now: payload.remaining });
   };
   useRepeated(left && left.now > 0 ? look : null, EVERY);

@@ -3,8 +3,9 @@
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { count, plural } from "../shared/format.js";
+import { change } from "../shared/graphql.js";
 import { announcement } from "../shared/navigation.js";
-import { changed, fetchAll, useAsked, useRepeated } from "./data.js";
+import { fetchAll, useAsked, useRepeated } from "./data.js";
 import { nameOf } from "./form.js";
 import { categories } from "./lists.js";
 import { Failure, Loading, Table, Time, duration, labelled } from "./parts.js";
@@ -154,7 +155,7 @@ function Audit() {
   };
   const repair = async (/** @type {string} */ productId) => {
     try {
-      const payload = await changed("RepairRatingStats", { productId });
+      const payload = await change("RepairRatingStats", { productId });
       if (payload.userErrors.length) throw new Error(payload.userErrors[0].message);
       announcement.value = "Repaired";
       setState((last) => last && { ...last, differences: last.differences.filter((one) => one.productId !== productId) });

@@ -1,10 +1,10 @@
 // @ts-check
 // Who works here, and what their roles open.
 import { h } from "../vendor/preact/preact.js";
-import { effect, signal } from "../vendor/preact/signals.js";
+import { effect, signal, untracked } from "../vendor/preact/signals.js";
 import { ActAs, SignIn } from "../shared/account.js";
 import { ApiError, askWhole, first } from "../shared/graphql.js";
-import { person } from "../shared/session.js";
+import { person, whose } from "../shared/session.js";
 
 /** @typedef {{ subject: string, roles: string[] }} Viewer */
 
@@ -14,11 +14,15 @@ export const viewer = signal(person.value ? undefined : null);
 /** Why it is not known who the caller is. */
 export const trouble = signal("");
 
-/** Asks who the caller is, now and whenever the token changes. */
-export const followViewer = () => effect(askViewer);
+/** Asks who the caller is, now and whenever somebody else signs in. */
+export const followViewer = () =>
+  effect(() => {
+    const who = whose.value;
+    untracked(() => askViewer(who));
+  });
 
-function askViewer() {
-  const who = person.value;
+/** @param {string | undefined} who */
+function askViewer(who) {
   if (!who) {
     viewer.value = null;
     return;
@@ -28,10 +32,10 @@ function askViewer() {
   trouble.value = "";
   askWhole("Viewer", {}).then(
     ({ data }) => {
-      if (person.peek() === who) viewer.value = data.viewer;
+      if (whose.peek() === who) viewer.value = data.viewer;
     },
     (error) => {
-      if (person.peek() === who) trouble.value = explain(error);
+      if (whose.peek() === who) trouble.value = explain(error);
     },
   );
 }

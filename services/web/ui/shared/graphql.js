@@ -1,9 +1,16 @@
 // @ts-check
 // Asks the public API, as any other client does.
 import { signal } from "../vendor/preact/signals.js";
-import { person } from "./session.js";
+import { first } from "./first.js";
+import { endSession, person } from "./session.js";
+
+export { first } from "./first.js";
 
 /** @typedef {{ operation: string, variables: any, answer: any, millis: number, first?: boolean }} Asked */
+
+/** What replaces the token, if it can be: who has signed in at an identity provider has come from there, so
+ * that is known when the page begins. */
+const keeper = first.login?.ready && person.peek()?.login ? import("./login.js") : null;
 
 /** How many operations a page shows of those it has sent. */
 const MOST_SHOWN = 40;
@@ -33,9 +40,6 @@ export class ApiError extends Error {
     this.retryable = retryable;
   }
 }
-
-/** @type {{ asked: Asked[], graphiql: boolean, actAs: boolean, storefront?: boolean }} */
-export const first = JSON.parse(document.getElementById("first")?.textContent ?? "{}");
 
 /** What this page has asked so far. */
 export const asked = signal(/** @type {Asked[]} */ (first.asked.map((one) => ({ ...one, first: true }))));
@@ -88,17 +92,49 @@ export async function ask(operation, variables, options = {}) {
   return (await askWhole(operation, variables, options)).data;
 }
 
-/** Asks, and returns the answer with the errors of fields that are missing in it.
+/** Asks, and returns the answer with the errors of fields that are missing in it. A token that the service
+ * refuses is replaced once, if that is possible; nothing has happened by then.
  * @param {string} operation
  * @param {any} variables
  * @param {{ signal?: AbortSignal, keepalive?: boolean, anonymous?: boolean }} [options] anonymous: as
  *   somebody without a token
  * @returns {Promise<{ data: any, errors: any[] }>} */
 export async function askWhole(operation, variables, { anonymous = false, ...options } = {}) {
+  const login = anonymous ? null : await keeper;
+  const token = anonymous ? undefined : login ? await login.freshToken() : person.peek()?.token;
+  const answer = await send(operation, variables, token, options);
+  if (!token || codeOf(answer) !== "UNAUTHENTICATED") return taken(answer);
+  const again = person.peek()?.token !== token || (await login?.renew());
+  const last = again ? await send(operation, variables, person.peek()?.token, options) : answer;
+  if (codeOf(last) === "UNAUTHENTICATED") endSession(again ? "The service does not accept your token." : "The token is not valid any more.");
+  return taken(last);
+}
+
+/** @param {any} answer
+ * @returns {string | undefined} */
+const codeOf = (answer) => (answer.data ? undefined : answer.errors?.[0]?.extensions?.code);
+
+/** @param {any} answer
+ * @returns {{ data: any, errors: any[] }} */
+function taken(answer) {
+  const wrong = answer.errors?.[0];
+  if (wrong && !answer.data) {
+    const { code = "INTERNAL", retryable = false } = wrong.extensions ?? {};
+    throw new ApiError(wrong.message, code, retryable);
+  }
+  return { data: answer.data, errors: answer.errors ?? [] };
+}
+
+/** Sends an operation. Returns the answer, whatever it is.
+ * @param {string} operation
+ * @param {any} variables
+ * @param {string | undefined} token
+ * @param {{ signal?: AbortSignal, keepalive?: boolean }} options
+ * @returns {Promise<any>} */
+async function send(operation, variables, token, options) {
   const began = performance.now();
   /** @type {Record<string, string>} */
   const headers = { "content-type": "application/json", accept: "application/json" };
-  const token = anonymous ? undefined : person.value?.token;
   if (token) {
     headers.authorization = `Bearer ${token}`;
     headers["x-vitrine-work"] = "1";
@@ -118,12 +154,7 @@ export async function askWhole(operation, variables, { anonymous = false, ...opt
   }
   const millis = Math.round((performance.now() - began) * 10) / 10;
   asked.value = [...asked.value.slice(1 - MOST_SHOWN), { operation, variables, answer, millis }];
-  const wrong = answer.errors?.[0];
-  if (wrong && !answer.data) {
-    const { code = "INTERNAL", retryable = false } = wrong.extensions ?? {};
-    throw new ApiError(wrong.message, code, retryable);
-  }
-  return { data: answer.data, errors: answer.errors ?? [] };
+  return answer;
 }
 
 /** Runs a mutation. Returns its payload; an error of the field is thrown.

@@ -4,7 +4,7 @@
 import { signal, batch } from "../vendor/preact/signals.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask, atOnce, forgetAsked } from "./graphql.js";
-import { person } from "./session.js";
+import { whose } from "./session.js";
 
 /** @typedef {{ path: string, query: URLSearchParams, key: string }} Place */
 
@@ -139,7 +139,7 @@ export function useAnswer(operation, variables) {
     return { data: known?.data, wanted: known?.own ? wanted : "", error: /** @type {Error | null} */ (null) };
   };
   const [state, setState] = useState(start);
-  const token = person.value?.token;
+  const token = whose.value;
   const asker = useRef(token);
   useEffect(() => {
     if (state.wanted === wanted && asker.current === token) return undefined;
@@ -156,7 +156,9 @@ export function useAnswer(operation, variables) {
         setState({ data, wanted, error: null });
       })
       .catch((error) => {
-        if (!stale.signal.aborted) setState((last) => ({ ...last, wanted, error }));
+        // Who is not signed in any more is shown what strangers see.
+        const refused = error.code === "UNAUTHENTICATED" && token !== whose.peek();
+        if (!stale.signal.aborted && !refused) setState((last) => ({ ...last, wanted, error }));
       });
     return () => stale.abort();
   }, [wanted, token, key]);

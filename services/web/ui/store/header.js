@@ -1,7 +1,7 @@
 // @ts-check
 // What every page has: the way home, the search, the departments, who one is.
 import { h } from "../vendor/preact/preact.js";
-import { Account } from "../shared/account.js";
+import { Account, Ended } from "../shared/account.js";
 import { first } from "../shared/graphql.js";
 import { HowAsked } from "../shared/asked.js";
 import { SearchField } from "./search.js";
@@ -32,6 +32,7 @@ export function Header() {
       { class: "departments", "aria-label": "Departments" },
       h("ul", null, departments.map(({ slug, name }) => h("li", { key: slug }, h("a", { href: categoryPath(slug) }, name)))),
     ),
+    h(Ended, null),
   );
 }
 

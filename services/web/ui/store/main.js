@@ -2,12 +2,13 @@
 // Starts the storefront: draws the page that the service has written once more, and then follows the
 // address.
 import { h, render } from "../vendor/preact/preact.js";
-import "../vendor/preact/signals.js";
+import { effect } from "../vendor/preact/signals.js";
 import { useEffect } from "../vendor/preact/hooks.js";
 import * as operations from "../operations.js";
 import { Announcer, Trouble } from "../shared/dialog.js";
 import { knowOperations } from "../shared/graphql.js";
 import { drawPages, place } from "../shared/navigation.js";
+import { become, ended } from "../shared/session.js";
 import { Compare } from "./compare.js";
 import { Footer, Header } from "./header.js";
 import { Home, homeTitle } from "./home.js";
@@ -16,6 +17,10 @@ import { Product } from "./product.js";
 
 knowOperations(operations);
 drawPages(/^\/($|c\/|p\/|search$|compare$)/);
+// Who is not signed in any more can go on reading.
+effect(() => {
+  if (ended.value) become(null);
+});
 
 /** @param {string} path */
 function pageOf(path) {

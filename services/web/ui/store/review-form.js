@@ -2,7 +2,8 @@
 // Writing and editing one's review. What the API refuses stands at the field that it is about.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { change, randomKey } from "../shared/graphql.js";
+import { SignIn } from "../shared/account.js";
+import { change, first, randomKey } from "../shared/graphql.js";
 import { person } from "../shared/session.js";
 import { label } from "./reviews.js";
 
@@ -46,7 +47,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
     /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("[aria-invalid=true]"))?.focus();
   }, [refusals]);
   if (!person.value) {
-    return h("div", { class: "stack" }, h("h2", null, "Write a review"), h("p", null, "Sign in as a shopper first: at the top of the page."));
+    return h("div", { class: "stack" }, h("h2", null, "Write a review"), h("p", null, first.actAs ? "Act as a shopper first: at the top of the page." : "Sign in as a shopper first. What you have written is kept."), !first.actAs && h(SignIn, { id: "writer-token", done: () => {} }));
   }
   const finish = (/** @type {any} */ payload, /** @type {string} */ message) => {
     const conflict = payload.userErrors.some((/** @type {any} */ one) => one.code === "REVISION_CONFLICT");

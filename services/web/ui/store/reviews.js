@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask, change } from "../shared/graphql.js";
 import { average, count, day, percent, plural, total } from "../shared/format.js";
 import { followReviews } from "../shared/live.js";
-import { person } from "../shared/session.js";
+import { person, whose } from "../shared/session.js";
 import { Dialog } from "../shared/dialog.js";
 import { announcement } from "../shared/navigation.js";
 import { Trend } from "./chart.js";
@@ -36,7 +36,7 @@ export function Reviews({ product }) {
   const [own, setOwn] = useState(/** @type {any} */ (null));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState("");
-  const token = person.value?.token;
+  const token = whose.value;
 
   // What votes have changed, newest last: a page that was asked for before does not know it.
   const changes = useRef(/** @type {any[]} */ ([]));

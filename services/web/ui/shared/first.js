@@ -1,0 +1,10 @@
+// @ts-check
+// What came with the page.
+
+/** How visitors sign in at an identity provider. Without `ready` it is not known yet where.
+ * @typedef {{ ready: boolean, issuer: string, clientId: string, scope: string, audience: string | null,
+ *   authorization: string, token: string, endSession: string | null, namesIssuer: boolean }} Provider */
+
+/** @type {{ asked: import("./graphql.js").Asked[], graphiql: boolean, actAs: boolean, storefront?: boolean,
+ *   login?: Provider | null }} */
+export const first = JSON.parse(document.getElementById("first")?.textContent ?? "{}");
