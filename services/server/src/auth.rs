@@ -16,6 +16,7 @@ use vitrine_model::clock::Timestamp;
 mod address;
 mod claims;
 mod crypto;
+mod discovery;
 mod key_set;
 mod key_source;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 pub(crate) use address::tls as tls_client;
 pub(crate) use claims::ClaimRules;
 use claims::Claims;
+pub(crate) use discovery::{DiscoveryKeeper, discovery_address};
 pub(crate) use key_source::{KeyKeeper, KeyPlace, KeySource};
 
 /// How long a token may be, in bytes.

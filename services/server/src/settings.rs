@@ -17,6 +17,7 @@ mod clients;
 mod connections;
 mod export;
 mod limits;
+mod login;
 mod memory;
 mod telemetry;
 mod tokens;
@@ -25,6 +26,7 @@ pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
 pub(crate) use export::{Export, ExportFormat, FeedAvailability, FeedCondition};
 pub(crate) use limits::LimitSettings;
+pub(crate) use login::LoginSettings;
 pub(crate) use memory::MemorySettings;
 pub(crate) use telemetry::{OtlpEndpoint, TelemetrySettings};
 pub(crate) use tokens::{Secret, TokenSettings};
@@ -57,6 +59,9 @@ pub struct Cli {
     /// What clients may rely on.
     #[command(flatten)]
     pub clients: ClientSettings,
+    /// How visitors of the pages sign in.
+    #[command(flatten)]
+    pub login: LoginSettings,
     /// What operators learn about requests.
     #[command(flatten)]
     pub telemetry: TelemetrySettings,
@@ -115,6 +120,8 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("console", "serve", &["serve"]),
         ("storefront", "serve", &["serve"]),
         ("storefront_origin", "serve", &["serve"]),
+        ("login_client_id", "serve", &["serve"]),
+        ("login_scope", "serve", &["serve"]),
         ("monitor_listen", "serve and work", &["serve", "work"]),
         ("public_metrics", "serve", &["serve"]),
         ("tls_certificate", "serve", &["serve"]),

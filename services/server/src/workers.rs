@@ -23,7 +23,7 @@ use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::worker::WorkerRun;
 
-use crate::auth::KeyKeeper;
+use crate::auth::{DiscoveryKeeper, KeyKeeper};
 use crate::certificate::CertificateKeeper;
 use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
@@ -122,6 +122,16 @@ impl Workers {
             let metrics = self.metrics.clone();
             let report = move |failed| metrics.record_run("token_keys", failed);
             self.tasks.spawn(keys.run(self.stop.clone(), report));
+        }
+        self
+    }
+
+    /// Starts the task that reads where visitors sign in, if they do so at an identity provider.
+    pub(crate) fn start_discovery(&self, discovery: Option<DiscoveryKeeper>) -> &Self {
+        if let Some(discovery) = discovery {
+            let metrics = self.metrics.clone();
+            let report = move |failed| metrics.record_run("discovery", failed);
+            self.tasks.spawn(discovery.run(self.stop.clone(), report));
         }
         self
     }

@@ -46,6 +46,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let keys = token_keys(settings).await?;
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(settings, local.as_ref(), source.clone())?;
+    let mut site = cli.clients.site();
+    let discovery = cli.login.add_to(&mut site, &settings.tokens)?;
     let shutdown = shutdown_signal();
     endpoints.announce()?;
     let address = endpoints.address()?;
@@ -53,6 +55,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let workers = Workers::new(health.clone());
     workers
         .start_key_refresh(keys)
+        .start_discovery(discovery)
         .start_certificate_refresh(certificate);
     let opening = async {
         let (database, opened) = open(settings, health, Some(cli.serving())).await?;
@@ -77,7 +80,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         rates: cli.limits.rates(),
         endpoints,
         workers: &workers,
-        site: cli.clients.site(),
+        site,
     };
     let database = Box::pin(serve(service, shutdown, opening)).await?;
     close(workers, &catalog).await;
