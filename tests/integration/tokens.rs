@@ -8,7 +8,7 @@ use vitrine_harness::app::App;
 use vitrine_harness::process::{Service, run};
 use vitrine_harness::{eventually, http, test};
 
-mod identity_provider;
+pub(crate) mod identity_provider;
 
 use identity_provider::{KeyServer, SigningKey, key_set};
 

@@ -6,6 +6,7 @@ mod console;
 mod files;
 mod pages;
 mod reviewing;
+mod sign_in;
 
 use serde_json::{Value, json};
 use vitrine_harness::browser::Browser;

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// A private key with its id.
-pub(super) struct SigningKey {
+pub(crate) struct SigningKey {
     id: &'static str,
     pair: Pair,
 }
@@ -28,14 +28,14 @@ enum Pair {
 
 impl SigningKey {
     /// The key in the repository, since `ring` makes none.
-    pub(super) fn rsa(id: &'static str) -> Self {
+    pub(crate) fn rsa(id: &'static str) -> Self {
         let key = include_bytes!("../../../services/server/src/auth/fixtures/rsa-test-key.pk8");
         let pair = Pair::Rsa(Box::new(RsaKeyPair::from_pkcs8(key).unwrap()));
         Self { id, pair }
     }
 
     /// A new key.
-    pub(super) fn p256(id: &'static str) -> Self {
+    pub(crate) fn p256(id: &'static str) -> Self {
         let (kind, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
         let key = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(kind, key.as_ref(), &random).unwrap();
@@ -44,7 +44,7 @@ impl SigningKey {
     }
 
     /// A new key.
-    pub(super) fn ed25519(id: &'static str) -> Self {
+    pub(crate) fn ed25519(id: &'static str) -> Self {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
         let pair = Ed25519KeyPair::from_pkcs8(key.as_ref()).unwrap();
         let pair = Pair::Ed25519(Box::new(pair));
@@ -72,7 +72,7 @@ impl SigningKey {
     }
 
     /// Signs a token.
-    pub(super) fn token(&self, claims: &Value) -> String {
+    pub(crate) fn token(&self, claims: &Value) -> String {
         let random = SystemRandom::new();
         let algorithm = match self.pair {
             Pair::Rsa(_) => "RS256",
@@ -105,21 +105,21 @@ impl SigningKey {
 }
 
 /// The key set of these keys. It also has an entry that services must ignore.
-pub(super) fn key_set(keys: &[&SigningKey]) -> String {
+pub(crate) fn key_set(keys: &[&SigningKey]) -> String {
     let mut all = vec![json!({ "kty": "RSA", "kid": "encryption", "use": "enc" })];
     all.extend(keys.iter().map(|key| key.jwk()));
     json!({ "keys": all }).to_string()
 }
 
 /// A server of a key set, until it is dropped.
-pub(super) struct KeyServer {
+pub(crate) struct KeyServer {
     url: String,
     keys: Arc<Mutex<Option<String>>>,
     _tasks: JoinSet<()>,
 }
 
 impl KeyServer {
-    pub(super) async fn start(keys: &[&SigningKey]) -> Self {
+    pub(crate) async fn start(keys: &[&SigningKey]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/certs", listener.local_addr().unwrap());
         let keys = Arc::new(Mutex::new(Some(key_set(keys))));
@@ -142,18 +142,18 @@ impl KeyServer {
     }
 
     /// Where its keys are.
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// Replaces the keys, or comes back with these.
-    pub(super) fn publish(&self, keys: &[&SigningKey]) {
+    pub(crate) fn publish(&self, keys: &[&SigningKey]) {
         *self.keys.lock().unwrap() = Some(key_set(keys));
     }
 
     /// Closes every connection without an answer from now on. The port stays taken, so that no
     /// other test gets it.
-    pub(super) fn die(&self) {
+    pub(crate) fn die(&self) {
         *self.keys.lock().unwrap() = None;
     }
 }

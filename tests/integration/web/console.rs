@@ -70,7 +70,7 @@ async fn id_of(address: &str, slug: &str) -> String {
 }
 
 /// Replaces the text of a field.
-async fn fill(browser: &mut Browser, field: &str, value: &str) {
+pub(super) async fn fill(browser: &mut Browser, field: &str, value: &str) {
     browser.click(field).await;
     browser.eval("document.activeElement.select()").await;
     browser.write(value).await;
