@@ -92,6 +92,12 @@ export async function ask(operation, variables, options = {}) {
   return (await askWhole(operation, variables, options)).data;
 }
 
+/** The token of the visitor, replaced if it has expired. */
+export async function currentToken() {
+  const login = await keeper;
+  return login ? login.freshToken() : person.peek()?.token;
+}
+
 /** Asks, and returns the answer with the errors of fields that are missing in it. A token that the service
  * refuses is replaced once, if that is possible; nothing has happened by then.
  * @param {string} operation
@@ -101,7 +107,7 @@ export async function ask(operation, variables, options = {}) {
  * @returns {Promise<{ data: any, errors: any[] }>} */
 export async function askWhole(operation, variables, { anonymous = false, ...options } = {}) {
   const login = anonymous ? null : await keeper;
-  const token = anonymous ? undefined : login ? await login.freshToken() : person.peek()?.token;
+  const token = anonymous ? undefined : await currentToken();
   const answer = await send(operation, variables, token, options);
   if (!token || codeOf(answer) !== "UNAUTHENTICATED") return taken(answer);
   const again = person.peek()?.token !== token || (await login?.renew());

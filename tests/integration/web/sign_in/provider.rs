@@ -1,7 +1,7 @@
 //! An identity provider for browsers: it lets everybody in at once, and is as strict as providers are
 //! about everything else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::Router;
@@ -50,8 +50,8 @@ pub(super) struct Desk {
     /// The error that visitors are sent back with.
     pub(super) error: Option<(&'static str, &'static str)>,
     pub(super) refuses_refresh: bool,
-    /// Whether refresh tokens are not accepted for now.
-    pub(super) is_busy: bool,
+    /// Whether the next requests with refresh tokens are not accepted for now.
+    pub(super) busy: VecDeque<bool>,
     /// The nonce in ID tokens, if not the right one.
     pub(super) nonce: Option<&'static str>,
     /// Whether its documents cannot be read.
@@ -89,7 +89,7 @@ impl Provider {
             iss: None,
             error: None,
             refuses_refresh: false,
-            is_busy: false,
+            busy: VecDeque::new(),
             nonce: None,
             is_away: false,
             issuer: None,
@@ -268,7 +268,7 @@ async fn authorize(State(desk): Shared, uri: Uri) -> Response {
 
 async fn token(State(desk): Shared, headers: HeaderMap, body: String) -> Response {
     let mut desk = desk.lock().unwrap();
-    if desk.is_busy && body.contains("grant_type=refresh_token") {
+    if body.contains("grant_type=refresh_token") && desk.busy.pop_front() == Some(true) {
         desk.refused.push("busy".to_owned());
         return (StatusCode::SERVICE_UNAVAILABLE, allowed(&desk)).into_response();
     }
