@@ -4,6 +4,9 @@
 //! write to a database with all validators and indexes, with majority and journal, alternating in
 //! one run, so that the ratio holds when the machine's speed does not. Each import is repeated, to
 //! measure lines that change nothing.
+//!
+//! `-- FILE MAPPING --unchanged N` imports the feed once and then N times again, and prints what lines cost
+//! that change nothing. With `--data DIR` the database stays there, so that several builds read the same one.
 
 #![expect(
     clippy::print_stdout,
@@ -11,10 +14,16 @@
     reason = "a benchmark prints, or panics"
 )]
 
+#[path = "scale/start.rs"]
+mod start;
+#[path = "import/unchanged.rs"]
+mod unchanged;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use futures_util::TryStreamExt as _;
 use mongodb::bson::{RawDocumentBuf, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
@@ -24,12 +33,17 @@ use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_harness::environment::target_dir;
 use vitrine_harness::mongod::find_mongod;
 use vitrine_ingest::mapping::Mapping;
+use vitrine_ingest::report::Counts;
 use vitrine_ingest::run::{ImportOptions, import};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::import::LineOutcome;
 use vitrine_model::money::Currency;
 use vitrine_mongod::{Instance, StartOptions};
 use vitrine_storage::{Store, StoreOptions};
+
+/// The allocator of the service.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How often each way is taken.
 const ROUNDS: usize = 3;
@@ -38,30 +52,39 @@ const BATCH: usize = 1000;
 /// How many products are generated when there is no feed.
 const GENERATED: usize = 20_000;
 
+#[derive(Parser)]
+struct Options {
+    /// A feed and its mapping, instead of generated products.
+    #[arg(num_args = 2, value_names = ["FILE", "MAPPING"])]
+    feed: Vec<String>,
+    /// Imports the feed once, and again as often as this.
+    #[arg(long, requires = "feed")]
+    unchanged: Option<usize>,
+    /// Keeps the database there.
+    #[arg(long, requires = "unchanged")]
+    data: Option<PathBuf>,
+}
+
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with("--"))
-        .collect();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(with_server(&arguments));
+    start::start(with_server);
 }
 
 /// Starts a mongod of its own, with the cache that `vitrine dev` gives it.
-async fn with_server(arguments: &[String]) {
+async fn with_server(options: Options) {
     let parent = target_dir().join("tmp");
     std::fs::create_dir_all(&parent).unwrap();
     let directory = tempfile::tempdir_in(parent).unwrap();
-    let mut start = StartOptions::new(directory.path().to_owned());
+    let data = options.data.clone();
+    let mut start = StartOptions::new(data.unwrap_or_else(|| directory.path().to_owned()));
     // Without the diagnostic files, whose making would be measured.
     start.ephemeral = true;
     let server = Instance::start(&find_mongod().await.unwrap(), &start)
         .await
         .unwrap();
-    run(server.uri(), arguments).await;
+    match options.unchanged {
+        Some(times) => unchanged::run(server.uri(), &options.feed, times).await,
+        None => run(server.uri(), &options.feed).await,
+    }
     server.stop().await.unwrap();
 }
 
@@ -96,27 +119,31 @@ async fn empty(uri: &str, name: &str) -> Store {
 }
 
 async fn import_all(store: &Store, arguments: &[String]) -> (usize, Duration) {
-    let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
-    let catalog = Catalog::open(store.clone(), options).await.unwrap();
+    let catalog = open(store).await;
     let start = Instant::now();
     match arguments {
         [file, mapping] => {
-            let created = import_feed(&catalog, file, mapping).await;
+            let counts = import_feed(&catalog, file, mapping).await;
+            let created = usize::try_from(counts.created).unwrap();
             (created, start.elapsed())
         }
         _ => import_generated(&catalog).await,
     }
 }
 
-async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
+async fn open(store: &Store) -> Catalog {
+    let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
+    Catalog::open(store.clone(), options).await.unwrap()
+}
+
+async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> Counts {
     let order = ImportOptions {
         files: vec![PathBuf::from(file)],
         mapping: Arc::new(Mapping::load(mapping).unwrap()),
         mode: ImportMode::Write,
         rejects: None,
     };
-    let report = import(catalog, &order, |_| ()).await.unwrap();
-    usize::try_from(report.counts.created).unwrap()
+    import(catalog, &order, |_| ()).await.unwrap().counts
 }
 
 /// The time is without that of generating the products.
