@@ -68,6 +68,12 @@ impl ProductDraft {
         self.name.is_none() || self.kind.is_none() || self.category.is_empty()
     }
 
+    /// Its [`digest`]. A function of this crate, which every build optimises in full.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest(self)
+    }
+
     /// Returns how its source ranks among those of its product.
     #[must_use]
     pub fn standing(&self) -> Standing {
@@ -168,6 +174,14 @@ pub struct ReviewDraft {
     pub unhelpful: i64,
     /// When it was written, if known.
     pub created_at: Option<Timestamp>,
+}
+
+impl ReviewDraft {
+    /// Its [`digest`], as [`ProductDraft::digest`].
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest(self)
+    }
 }
 
 /// The outcome of one line of a feed.

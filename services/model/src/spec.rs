@@ -13,7 +13,7 @@ use strum::EnumCount;
 use crate::clock::Timestamp;
 use crate::product::ProductStatus;
 use crate::text::fold;
-use crate::unit::{UnitError, UnitTable, format_number};
+use crate::unit::{Unit, UnitError, UnitTable, format_number};
 
 /// The maximum number of specs of a product.
 pub const MAX_SPECS: usize = 200;
@@ -399,7 +399,9 @@ impl SpecKey {
     /// [`SpecError::Unit`] if the value is a quantity of an unknown unit.
     pub fn learnt(spec: &Spec, units: &UnitTable) -> Result<Self, SpecError> {
         let dimension = match &spec.value {
-            SpecValue::Quantity { unit, .. } => Some(dimension_of(&spec.key, unit, units)?),
+            SpecValue::Quantity { unit, .. } => {
+                Some(unit_of(&spec.key, unit, units)?.dimension.clone())
+            }
             _ => None,
         };
         let base_unit = dimension
@@ -464,13 +466,11 @@ impl SpecKey {
     }
 }
 
-fn dimension_of(key: &str, unit: &str, units: &UnitTable) -> Result<String, SpecError> {
-    let unit = units.get(unit);
-    let unit = unit.map_err(|source| SpecError::Unit {
+fn unit_of<'t>(key: &str, unit: &str, units: &'t UnitTable) -> Result<&'t Unit, SpecError> {
+    units.get(unit).map_err(|source| SpecError::Unit {
         key: key.to_owned(),
         source,
-    })?;
-    Ok(unit.dimension.clone())
+    })
 }
 
 /// `screen_size` as `Screen size`.
@@ -493,13 +493,18 @@ pub fn check(spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
     if let Some(qualifier) = &spec.qualifier {
         check_qualifier(qualifier)?;
     }
-    match &spec.value {
-        SpecValue::Text(text) => check_text(&spec.key, text),
-        SpecValue::Number(value) => check_finite(&spec.key, *value),
+    check_value(&spec.key, &spec.value, units)
+}
+
+/// Checks the form of a value; the key is that of the error.
+pub fn check_value(key: &str, value: &SpecValue, units: &UnitTable) -> Result<(), SpecError> {
+    match value {
+        SpecValue::Text(text) => check_text(key, text),
+        SpecValue::Number(value) => check_finite(key, *value),
         SpecValue::Quantity { value, unit } => {
-            check_finite(&spec.key, *value)?;
-            dimension_of(&spec.key, unit, units)?;
-            check_finite(&spec.key, spec.value.canonical(units).unwrap_or(*value))
+            check_finite(key, *value)?;
+            let unit = unit_of(key, unit, units)?;
+            check_finite(key, unit.to_base(*value))
         }
         SpecValue::Boolean(_) | SpecValue::Date(_) => Ok(()),
     }

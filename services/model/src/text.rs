@@ -1,5 +1,7 @@
 //! Text functions: folding for comparison, slugs, excerpts.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -49,6 +51,23 @@ pub fn collapse(text: &str) -> String {
         out.push_str(word);
     }
     out
+}
+
+/// As [`collapse`], without a copy of a text that stays as it is.
+#[must_use]
+pub fn collapsed(text: &str) -> Cow<'_, str> {
+    let mut after_blank = true;
+    for c in text.chars() {
+        let is_blank = c.is_whitespace();
+        if is_blank && (after_blank || c != ' ') {
+            return Cow::Owned(collapse(text));
+        }
+        after_blank = is_blank;
+    }
+    if after_blank && !text.is_empty() {
+        return Cow::Owned(collapse(text));
+    }
+    Cow::Borrowed(text)
 }
 
 /// The maximum length of a slug, in characters.
@@ -133,6 +152,17 @@ mod tests {
         assert_ne!(fold("की"), fold("का"));
         assert_ne!(fold("мой"), fold("мои"));
         assert_eq!(fold(fold("İstanbul").as_str()), fold("İstanbul"));
+    }
+
+    #[test]
+    fn collapsed_texts_are_copied_only_if_they_change() {
+        for same in ["", "a", "a b", "é °"] {
+            assert!(matches!(collapsed(same), Cow::Borrowed(text) if text == same));
+        }
+        for other in [" ", " a", "a ", "a  b", "a\u{a0}b", "a\tb"] {
+            assert_eq!(collapsed(other), collapse(other));
+            assert!(matches!(collapsed(other), Cow::Owned(_)), "{other:?}");
+        }
     }
 
     #[test]

@@ -153,8 +153,8 @@ impl UnitTable {
     /// several units and finds none). `²`, `³` and `µ` may be written `2`, `3`, `u`.
     #[must_use]
     pub fn find(&self, spelling: &str) -> Option<&Unit> {
-        let spelling = crate::text::collapse(spelling);
-        let index = self.exact.get(spelling.as_str()).copied();
+        let spelling = crate::text::collapsed(spelling);
+        let index = self.exact.get(spelling.as_ref()).copied();
         let index = index.or_else(|| self.folded.get(&key(&spelling)).copied().flatten());
         index.map(|index| &self.units[index])
     }

@@ -537,7 +537,7 @@ impl ImportSession {
 /// The digest of a draft; for a bundle, it includes the versions of its items.
 fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
     if draft.bundle.is_empty() {
-        return digest(draft);
+        return draft.digest();
     }
     let version = |item: &BundleItemDraft| {
         let item = items.get(&item.product).and_then(Option::as_ref);

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
-use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft, digest};
+use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft};
 use vitrine_model::review::{Origin, Review, ReviewStatus};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
@@ -89,7 +89,7 @@ impl ImportSession {
         known: &Known,
         units: &UnitTable,
     ) -> Result<(Review, String), LineOutcome> {
-        let digest = digest(draft);
+        let digest = draft.digest();
         let before = known.reviews.get(&draft.origin);
         if before.is_some_and(|before| before.digest == digest) {
             return Err(LineOutcome::Unchanged);
