@@ -153,6 +153,7 @@ impl Store {
         let collection = self.raw(NAMES);
         let find = collection
             .find(doc! { "_id": { "$in": names } })
+            .batch_size(batch_of(names.len()))
             .hint(Hint::Name("_id_".to_owned()))
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
@@ -417,6 +418,12 @@ fn read(doc: &RawDocumentBuf) -> Read<(String, NameOwner)> {
         review: fields.opt_id("review")?.map(ReviewId::from_i64),
     };
     Ok((fields.string("_id")?, named))
+}
+
+/// The size of the first batch of a cursor over at most so many documents: all of them. The server's own, of 101,
+/// would need another command. One more than there are, so that the server closes the cursor.
+pub(crate) fn batch_of(documents: usize) -> u32 {
+    u32::try_from(documents).map_or(u32::MAX, |documents| documents.saturating_add(1))
 }
 
 /// Encodes ids of products.

@@ -15,7 +15,7 @@ use vitrine_model::product::{Product, ProductStatus, Source};
 use crate::contributions::Contributions;
 use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{Boundary, ListQuery, Page, PageRequest};
-use crate::names::{self, NameKind, stored_ids};
+use crate::names::{self, NameKind, batch_of, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
 use crate::transaction::retry_contended;
@@ -402,9 +402,11 @@ impl Store {
         }
         let ids = stored_ids(named.values().map(|named| named.product));
         let collection = self.raw(COLLECTION);
+        let batch = batch_of(ids.len());
         let find = collection
             .find(doc! { "_id": { "$in": ids } })
             .projection(doc! { "sku": 1, "sources": 1 })
+            .batch_size(batch)
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let mut known: Vec<KnownProduct> =
