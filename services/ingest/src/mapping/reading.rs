@@ -261,12 +261,8 @@ impl Reading {
         given: impl Into<Given<'v>>,
     ) -> Result<Option<Cow<'v, str>>, String> {
         let given = given.into();
-        match (self.scalar(given)?, given) {
-            (None, _) => Ok(None),
-            (Some(Scalar::Text(text)), _) => Ok(Some(text)),
-            (Some(_), Given::Raw(raw)) => to_text(raw).map(|text| Some(Cow::Owned(text))),
-            (Some(_), Given::Plain(text)) => Ok(Some(Cow::Borrowed(text))),
-        }
+        let scalar = self.scalar(given)?;
+        scalar.map(|scalar| text_of(scalar, given)).transpose()
     }
 
     /// Reads a scalar as a number within the limits, rounded if the settings say so.
@@ -304,9 +300,18 @@ impl Reading {
         self.factor.is_some()
     }
 
-    /// Reads a text that is only a number; limits do not apply.
+    /// Checks that a text is only a number; limits do not apply.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
     pub(crate) fn bare_number(&self, text: &str) -> Result<f64, String> {
         self.numbers.parse(text)
+    }
+
+    /// Returns true if a text is only a number; limits do not apply.
+    pub(crate) fn is_bare_number(&self, text: &str) -> bool {
+        // Most texts end in a letter, which no number does. The reason for refusing others is thrown away.
+        !text.ends_with(char::is_alphabetic) && self.numbers.parse(text).is_ok()
     }
 
     /// Reads a text as an amount of money within the limits, multiplied, divided and rounded.
@@ -398,6 +403,18 @@ impl Reading {
     /// The accepted formats.
     pub(crate) fn date(&self, text: &str) -> Result<Timestamp, String> {
         date::parse(text, &self.dates)
+    }
+}
+
+/// Returns the text of a value that is read as this scalar.
+///
+/// # Errors
+/// What is wrong with the value.
+pub(crate) fn text_of<'v>(scalar: Scalar<'v>, given: Given<'v>) -> Result<Cow<'v, str>, String> {
+    match (scalar, given) {
+        (Scalar::Text(text), _) => Ok(text),
+        (_, Given::Raw(raw)) => to_text(raw).map(Cow::Owned),
+        (_, Given::Plain(text)) => Ok(Cow::Borrowed(text)),
     }
 }
 

@@ -21,7 +21,7 @@ impl SpecReading {
         reading: &Reading,
     ) -> Result<SpecValue, String> {
         let in_text = match scalar {
-            Scalar::Text(text) if reading.bare_number(text).is_err() => {
+            Scalar::Text(text) if !reading.is_bare_number(text) => {
                 Some(self.quantity_in_text(text, reading)?)
             }
             _ => None,

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue, ValueType, check, check_qualifier};
+use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue, ValueType, check_qualifier, check_value};
 use vitrine_model::unit::UnitTable;
 
 use super::super::number::shortened;
 use super::super::path::Row;
 use super::super::pattern::matching;
 use super::super::pieces::pieces;
-use super::super::reading::{Given, OnBad, Reading, Scalar};
+use super::super::reading::{Given, OnBad, Reading, Scalar, text_of};
 use super::super::uses::UsedPath;
 use super::key;
 use super::rule::{RuleOptions, SPEC_PARTS};
@@ -42,9 +42,16 @@ type Read = Result<Vec<Spec>, String>;
 
 impl From<Read> for Mapped {
     fn from(read: Read) -> Self {
-        let mut mapped = Self::default();
-        mapped.add(read);
-        mapped
+        match read {
+            Ok(specs) => Self {
+                specs,
+                bad: Vec::new(),
+            },
+            Err(reason) => Self {
+                specs: Vec::new(),
+                bad: vec![reason],
+            },
+        }
     }
 }
 
@@ -315,18 +322,15 @@ impl SpecReading {
             return Ok(None);
         };
         let value = match self.value_type(&scalar, unit, reading) {
-            ValueType::Text => {
-                SpecValue::Text(reading.text(given)?.unwrap_or_default().into_owned())
-            }
+            ValueType::Text => SpecValue::Text(text_of(scalar, given)?.into_owned()),
             ValueType::Number => SpecValue::Number(reading.number(&scalar)?),
             ValueType::Quantity => self.quantity(&scalar, unit, reading)?,
             ValueType::Boolean => SpecValue::Boolean(reading.boolean(&scalar)?),
-            ValueType::Date => {
-                let text = reading.text(given)?.unwrap_or_default();
-                SpecValue::Date(reading.date(&text)?)
-            }
+            ValueType::Date => SpecValue::Date(reading.date(&text_of(scalar, given)?)?),
         };
-        self.checked(value).map(Some)
+        // The rules of the model that apply to every key.
+        check_value("value", &value, &self.table).map_err(|error| error.to_string())?;
+        Ok(Some(value))
     }
 
     /// The type: that of the settings, otherwise the one suggested by the feed's type.
@@ -341,13 +345,6 @@ impl SpecReading {
             return ValueType::Number;
         }
         self.options.value_type.unwrap_or(suggested)
-    }
-
-    /// Checks a value by the rules of the model that apply to every key.
-    fn checked(&self, value: SpecValue) -> Result<SpecValue, String> {
-        let spec = self.spec("value".to_owned(), value);
-        check(&spec, &self.table).map_err(|error| error.to_string())?;
-        Ok(spec.value)
     }
 }
 
