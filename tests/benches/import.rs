@@ -142,6 +142,7 @@ async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> Counts {
         mapping: Arc::new(Mapping::load(mapping).unwrap()),
         mode: ImportMode::Write,
         rejects: None,
+        mappers: None,
     };
     import(catalog, &order, |_| ()).await.unwrap().counts
 }

@@ -41,6 +41,7 @@ async fn run(app: &App, mode: ImportMode, feed: &Path, mapping: &str) -> Report 
         mapping: Arc::new(Mapping::load(mapping).unwrap()),
         mode,
         rejects: None,
+        mappers: None,
     };
     let report = import(&app.catalog, &order, |_| ()).await.unwrap();
     let counts = report.counts;

@@ -39,6 +39,7 @@ fn options(folder: &Path, lines: &str) -> ImportOptions {
         mapping: Arc::new(Mapping::from_file(&mapping).unwrap()),
         mode: ImportMode::Write,
         rejects: None,
+        mappers: None,
     }
 }
 

@@ -145,6 +145,7 @@ async fn before(app: &App, files: &Files) -> Catalog {
             mapping: Arc::new(Mapping::from_file(&files.of(mapping)).unwrap()),
             mode: ImportMode::Write,
             rejects: None,
+            mappers: None,
         };
         let report = import(&catalog, &options, |_| ()).await.unwrap();
         assert_eq!(report.counts.rejected, 0, "{report}");

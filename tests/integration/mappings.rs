@@ -49,6 +49,7 @@ async fn run(app: &App, folder: &Path, mode: ImportMode) -> Report {
         mapping: Arc::new(Mapping::from_file(&mapping).unwrap()),
         mode,
         rejects: Some(folder.join("rejects.jsonl")),
+        mappers: None,
     };
     import(&app.catalog, &options, |_| ()).await.unwrap()
 }
@@ -198,6 +199,7 @@ fn is_answered_as_mapped(feed: &'static str) {
             mapping: Arc::new(Mapping::from_file(&feed.with_extension("toml")).unwrap()),
             mode: ImportMode::Write,
             rejects: None,
+            mappers: None,
         };
         let report = import(&app.catalog, &options, |_| ()).await.unwrap();
         assert_eq!(report.counts.rejected, 0, "{report}");

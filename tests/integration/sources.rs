@@ -42,6 +42,7 @@ async fn run(app: &App, folder: &Path, feed: PathBuf) -> Report {
         mapping: Arc::new(Mapping::from_file(&mapping(folder)).unwrap()),
         mode: ImportMode::Write,
         rejects: Some(folder.join("rejects.jsonl")),
+        mappers: None,
     };
     import(&app.catalog, &options, |_| ()).await.unwrap()
 }

@@ -1,19 +1,28 @@
 //! Mapping rows to batches of drafts. Uses no database, so a batch can be prepared while the
 //! previous one is being stored.
+//!
+//! Most of the work on a line does not depend on other lines: that of a [`Mapper`], of which several
+//! can work at once. What does depend on the lines before, a [`Drafter`] does in their order.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
-use crate::feed::{Feed, FeedLine, Row};
+use crate::feed::{Feed, FeedLine};
 use crate::mapping::{
-    self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingCache, MappingOutput, Problems, Repeated,
-    Unmatched, push_key,
+    self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingOutput, Problems, Repeated, Unmatched,
+    push_key,
 };
 
+mod mapper;
 mod repeats;
+
+pub(crate) use mapper::Mapper;
+use mapper::{Content, MappedLine, MappedRow};
 
 use repeats::Ids;
 pub use repeats::{RepeatedId, Repeats};
@@ -30,6 +39,8 @@ const MAX_REMEMBERED: usize = 500_000;
 const MAX_SEEN_ROWS: u64 = 1000;
 /// The maximum number of paths that are remembered.
 const MAX_SEEN_PATHS: usize = 2000;
+/// The maximum number of paths of specs that are remembered.
+const MAX_SPEC_PATHS: usize = 20_000;
 
 /// A batch of lines of a feed, ready to be stored.
 #[derive(Debug, Default)]
@@ -89,12 +100,34 @@ pub struct Records {
 
 /// Maps a feed to batches of drafts.
 pub struct Drafter<'m> {
-    pub(crate) mapping: &'m Mapping,
-    pub(crate) cache: MappingCache,
+    pub(crate) mapper: Mapper<'m>,
     derived: HashSet<u64>,
     ids: Ids,
     seen: BTreeSet<String>,
-    rows: u64,
+    spec_paths: BTreeSet<String>,
+    /// The number of rows so far. Mappers read it to know which rows are still wanted.
+    rows: Arc<AtomicU64>,
+}
+
+/// Some lines that a mapper has mapped.
+pub(crate) struct Part {
+    lines: Vec<MappedLine>,
+    /// The paths of specs in them that the mapper had not met before.
+    spec_paths: Vec<String>,
+}
+
+/// Reads the lines of a batch; none at the end of the feed.
+pub(crate) fn lines_of_batch(feed: &mut impl Iterator<Item = FeedLine>) -> Vec<FeedLine> {
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
+        let Some(line) = feed.next() else {
+            break;
+        };
+        bytes += line.bytes;
+        lines.push(line);
+    }
+    lines
 }
 
 impl<'m> Drafter<'m> {
@@ -102,14 +135,20 @@ impl<'m> Drafter<'m> {
     #[must_use]
     pub fn new(mapping: &'m Mapping) -> Self {
         mapping.uses().reset();
+        let rows = Arc::default();
         Self {
-            mapping,
-            cache: MappingCache::default(),
+            mapper: Mapper::new(mapping, &rows),
             derived: HashSet::new(),
             ids: Ids::default(),
             seen: BTreeSet::new(),
-            rows: 0,
+            spec_paths: BTreeSet::new(),
+            rows,
         }
+    }
+
+    /// Returns another mapper for this drafter, for another thread.
+    pub(crate) fn another_mapper(&self) -> Mapper<'m> {
+        Mapper::new(self.mapper.mapping, &self.rows)
     }
 
     /// Returns the next batch; `None` at the end of the feed.
@@ -124,37 +163,49 @@ impl<'m> Drafter<'m> {
 
     /// The paths of the mapping that no row had so far.
     #[must_use]
-    pub fn unmatched(&self) -> Vec<Unmatched> {
-        let seen = self.seen.iter().map(String::as_str);
-        let seen = seen.chain(self.cache.paths());
-        self.mapping.uses().unmatched(&seen)
+    pub fn unmatched(&mut self) -> Vec<Unmatched> {
+        let paths = self.mapper.take_spec_paths();
+        self.see_spec_paths(paths);
+        let seen = self.seen.iter().chain(&self.spec_paths);
+        self.mapping().uses().unmatched(&seen.map(String::as_str))
     }
 
     /// As [`Drafter::batch`], for any source of lines.
     fn batch_of(&mut self, feed: &mut impl Iterator<Item = FeedLine>) -> Option<Batch> {
-        let mut batch = Batch::default();
-        let mut bytes = 0;
-        while batch.lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
-            let Some(line) = feed.next() else {
-                break;
-            };
-            bytes += line.bytes;
-            self.add(&mut batch, line);
+        let lines = lines_of_batch(feed);
+        if lines.is_empty() {
+            return None;
         }
-        (!batch.lines.is_empty()).then_some(batch)
+        let mut batch = Batch::default();
+        let part = self.mapper.map(lines);
+        self.add_part(&mut batch, part);
+        Some(batch)
     }
 
-    fn add(&mut self, batch: &mut Batch, line: FeedLine) {
+    /// Adds the next lines to a batch.
+    pub(crate) fn add_part(&mut self, batch: &mut Batch, part: Part) {
+        for line in part.lines {
+            self.add(batch, line);
+        }
+        self.see_spec_paths(part.spec_paths);
+    }
+
+    fn mapping(&self) -> &'m Mapping {
+        self.mapper.mapping
+    }
+
+    fn add(&mut self, batch: &mut Batch, line: MappedLine) {
         let mut problems = Problems::default();
-        let status = match line.row {
-            Row::Blank => LineStatus::Blank,
-            Row::Gathered => LineStatus::Gathered,
-            Row::Unreadable(reason) => unreadable(reason),
-            Row::Broken(reason) => {
+        let status = match line.content {
+            Content::Blank => LineStatus::Blank,
+            Content::Gathered => LineStatus::Gathered,
+            Content::Unreadable(reason) => unreadable(reason),
+            Content::Broken(reason) => {
                 batch.broken = Some(reason.clone());
                 unreadable(reason)
             }
-            Row::Object(row) => self.row(batch, line.number, row, &mut problems),
+            Content::Unjoined(rejection) => LineStatus::Rejected(vec![rejection]),
+            Content::Row(row) => self.row(batch, line.number, row, &mut problems),
         };
         batch.lines.push(Line {
             number: line.number,
@@ -168,40 +219,41 @@ impl<'m> Drafter<'m> {
         &mut self,
         batch: &mut Batch,
         line: u64,
-        mut row: Value,
+        MappedRow { row, records }: MappedRow,
         problems: &mut Problems,
     ) -> LineStatus {
-        let number = Value::from(line);
-        if let Err(rejection) = self.prepare(&mut row, &number) {
-            return LineStatus::Rejected(vec![rejection]);
-        }
-        let row = mapping::Row::new(&row, &number);
+        self.see(row.as_ref());
+        let (products, reviews) = match records {
+            Ok(records) => records,
+            Err(rejection) => return LineStatus::Rejected(vec![rejection]),
+        };
         let mut records = Records::default();
-        let derives = self.mapping.output() == MappingOutput::ReviewsAndProducts;
-        if !derives {
-            for mapped in self.mapping.products(&mut self.cache, row) {
-                let id = |draft: &ProductDraft| draft.source.external_id.clone();
-                match self.checked(mapped, "product", line, id, problems) {
-                    Ok(product) => {
-                        batch.products.push(product);
-                        batch.product_lines.push(line);
-                        records.products += 1;
-                    }
-                    Err(reasons) => records.rejected_products.push(reasons),
+        for mapped in products {
+            let id = |draft: &ProductDraft| draft.source.external_id.clone();
+            match self.checked(mapped, "product", line, id, problems) {
+                Ok(product) => {
+                    batch.products.push(product);
+                    batch.product_lines.push(line);
+                    records.products += 1;
                 }
+                Err(reasons) => records.rejected_products.push(reasons),
             }
         }
-        for mapped in self.mapping.reviews(&mut self.cache, row) {
+        for mapped in reviews {
             let id = |draft: &ReviewDraft| draft.origin.external_id.clone();
             let review = self.checked(mapped, "review", line, id, problems);
             let review = review.and_then(|review| {
-                if derives
-                    && let Err(reasons) = self.derive(batch, row, line, &review.product, problems)
-                {
-                    self.ids.forget("review", &review.origin.external_id, line);
-                    return Err(reasons);
-                }
-                Ok(review)
+                let derived = match &row {
+                    Some(row) if self.derives() => {
+                        self.derive(batch, (row, line), &review.product, problems)
+                    }
+                    _ => Ok(()),
+                };
+                derived
+                    .inspect_err(|_| {
+                        self.ids.forget("review", &review.origin.external_id, line);
+                    })
+                    .map(|()| review)
             });
             match review {
                 Ok(review) => {
@@ -211,7 +263,12 @@ impl<'m> Drafter<'m> {
                 Err(reasons) => records.rejected_reviews.push(reasons),
             }
         }
-        records.status(self.mapping.output())
+        records.status(self.mapping().output())
+    }
+
+    /// Whether products are derived from reviews.
+    fn derives(&self) -> bool {
+        self.mapping().output() == MappingOutput::ReviewsAndProducts
     }
 
     /// Adds the rows of other files to a row, and checks that it may be mapped.
@@ -219,17 +276,26 @@ impl<'m> Drafter<'m> {
     /// # Errors
     /// What is wrong with the row.
     pub(crate) fn prepare(&mut self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
-        self.mapping.join(row, number)?;
-        self.see(row);
-        self.mapping.check_records(mapping::Row::new(row, number))
+        self.mapping().join(row, number)?;
+        self.see(Some(row));
+        self.mapping().check_records(mapping::Row::new(row, number))
     }
 
     /// Remembers the paths of a row, if it is one of the first.
-    fn see(&mut self, row: &Value) {
-        if self.rows < MAX_SEEN_ROWS {
+    fn see(&mut self, row: Option<&Value>) {
+        let before = self.rows.fetch_add(1, Ordering::Relaxed);
+        if let Some(row) = row.filter(|_| before < MAX_SEEN_ROWS) {
             paths_of(row, &mut String::new(), &mut self.seen);
         }
-        self.rows += 1;
+    }
+
+    /// Remembers the first paths of specs.
+    fn see_spec_paths(&mut self, paths: Vec<String>) {
+        for path in paths {
+            if self.spec_paths.len() < MAX_SPEC_PATHS {
+                self.spec_paths.insert(path);
+            }
+        }
     }
 
     /// Checks a record: returns its draft, or the reasons why it has none. Its dropped values are
@@ -267,8 +333,7 @@ impl<'m> Drafter<'m> {
     fn derive(
         &mut self,
         batch: &mut Batch,
-        row: mapping::Row<'_>,
-        line: u64,
+        (row, line): (&Value, u64),
         source: &ExternalRef,
         problems: &mut Problems,
     ) -> Result<(), Vec<Rejection>> {
@@ -276,7 +341,9 @@ impl<'m> Drafter<'m> {
         if self.derived.contains(&key) {
             return Ok(());
         }
-        let (mapping, cache) = (self.mapping, &mut self.cache);
+        let number = Value::from(line);
+        let row = mapping::Row::new(row, &number);
+        let (mapping, cache) = (self.mapping(), &mut self.mapper.cache);
         let Some(product) = mapping.derived_product(cache, row, source, problems) else {
             return Err(std::mem::take(&mut problems.fatal));
         };

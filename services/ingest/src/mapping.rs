@@ -109,9 +109,10 @@ impl MappingCache {
         &mut self.0[part]
     }
 
-    /// The paths that rows had, as far as specs were read.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
-        self.0.iter().flat_map(specs::PlanCache::paths)
+    /// The paths of specs that were not cached, since the last call.
+    pub(crate) fn take_new_paths(&mut self) -> Vec<String> {
+        let new = self.0.iter_mut().flat_map(specs::PlanCache::take_new_paths);
+        new.collect()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Storing batches in the catalogue.
 //!
-//! A thread reads, parses and drafts while batches are stored. At most two batches are queued, so
+//! Threads read, parse and draft while batches are stored. At most two batches are queued, so
 //! memory is bounded. Everything is stored by the domain's import session, which makes a run
 //! repeatable: importing a feed again changes nothing, and a run that was killed is completed by
 //! the next.
 
 use std::collections::HashMap;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,6 +47,8 @@ pub struct ImportOptions {
     pub mode: ImportMode,
     /// The rejects file; `None` for no such file.
     pub rejects: Option<PathBuf>,
+    /// The number of threads that map rows; `None` for one per processor. It changes nothing but the time.
+    pub mappers: Option<NonZero<usize>>,
 }
 
 /// Why an import was aborted. What was stored stays; running it again completes the import.
@@ -137,7 +140,9 @@ async fn import_lines(
     let mut run = ImportRun::new(options, session, record, progress)?;
     let (sender, mut batches) = mpsc::channel(MAX_QUEUED_BATCHES);
     let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
-    let reader = tokio::task::spawn_blocking(move || reader::read(&files, &mapping, &sender));
+    let mappers = options.mappers.unwrap_or_else(reader::mappers);
+    let reader =
+        tokio::task::spawn_blocking(move || reader::read(&files, &mapping, mappers, &sender));
     while let Some(read) = batches.recv().await {
         match read {
             Read::Batch(batch) => run.store(batch).await?,

@@ -104,8 +104,9 @@ impl Drafter<'_> {
     }
 
     fn records(&mut self, row: mapping::Row<'_>) -> Vec<SampleRecord> {
-        let products = self.mapping.products(&mut self.cache, row).into_iter();
-        let reviews = self.mapping.reviews(&mut self.cache, row).into_iter();
+        let (mapping, cache) = (self.mapper.mapping, &mut self.mapper.cache);
+        let products = mapping.products(cache, row).into_iter();
+        let reviews = mapping.reviews(cache, row).into_iter();
         products
             .map(|mapped| SampleRecord::of("product", mapped))
             .chain(reviews.map(|mapped| SampleRecord::of("review", mapped)))

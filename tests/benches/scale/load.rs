@@ -199,6 +199,7 @@ async fn import_feeds(catalog: &Catalog, feeds: &[(PathBuf, String)], database: 
             mapping: Arc::new(Mapping::load(mapping).unwrap()),
             mode: ImportMode::Write,
             rejects: None,
+            mappers: None,
         };
         let done = import(catalog, &order, |_| ()).await.unwrap();
         let created = usize::try_from(done.counts.created).unwrap();

@@ -14,6 +14,7 @@ use vitrine_model::spec::{Spec, SpecKey, SpecValue, check};
 use vitrine_model::unit::UnitTable;
 
 use super::*;
+use crate::feed::Row;
 
 /// A feed beside the workspace.
 fn find(name: &str) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::feed::Row;
 
 const PRODUCTS: &str = r#"
     version = 1
@@ -244,7 +245,7 @@ fn paths_of_digests_templates_and_objects_are_named_too() {
 fn long_paths_of_rows_are_not_remembered() {
     let mapping = mapping(PRODUCTS);
     let mut drafter = Drafter::new(&mapping);
-    drafter.see(&json!({"short": 1, "x".repeat(300): {"y": 1}}));
+    drafter.see(Some(&json!({"short": 1, "x".repeat(300): {"y": 1}})));
     assert_eq!(drafter.seen.iter().collect::<Vec<_>>(), ["short"]);
 }
 

@@ -16,7 +16,7 @@ use super::path::{Path, Row};
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::Section;
-use super::uses::{Use, UsedPath, Uses};
+use super::uses::{MAX_COMPARED_BYTES, Use, UsedPath, Uses};
 
 mod glob;
 mod key;
@@ -69,7 +69,11 @@ impl Named {
 
 /// The cached plans, by category and path.
 #[derive(Debug, Default)]
-pub(super) struct PlanCache(HashMap<String, HashMap<String, Arc<PathPlan>>>);
+pub(super) struct PlanCache {
+    kinds: HashMap<String, HashMap<String, Arc<PathPlan>>>,
+    /// The paths without a cached plan, as they were met.
+    new_paths: Vec<String>,
+}
 
 /// The maximum number of kinds of rows with cached plans.
 const MAX_KINDS: usize = 200;
@@ -180,22 +184,48 @@ impl RowKind<'_> {
 }
 
 impl PlanCache {
-    /// The paths that rows had.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
-        self.0.values().flat_map(HashMap::keys).map(String::as_str)
+    /// The paths that had no cached plan, since the last call.
+    pub(super) fn take_new_paths(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.new_paths)
     }
 
     /// The cached plans of rows of a kind, by its key. If the cache is full, it is cleared.
-    fn of(&mut self, kind: &str) -> &mut HashMap<String, Arc<PathPlan>> {
-        let plans: usize = self.0.values().map(HashMap::len).sum();
-        let many_kinds = self.0.len() >= MAX_KINDS && !self.0.contains_key(kind);
+    fn of(&mut self, kind: &str) -> PlansOfKind<'_> {
+        let plans: usize = self.kinds.values().map(HashMap::len).sum();
+        let many_kinds = self.kinds.len() >= MAX_KINDS && !self.kinds.contains_key(kind);
         if plans >= MAX_PLANS || many_kinds {
-            self.0.clear();
+            self.kinds.clear();
         }
-        if !self.0.contains_key(kind) {
-            self.0.insert(kind.to_owned(), HashMap::new());
+        if !self.kinds.contains_key(kind) {
+            self.kinds.insert(kind.to_owned(), HashMap::new());
         }
-        self.0.get_mut(kind).expect("inserted above")
+        PlansOfKind {
+            plans: self.kinds.get_mut(kind).expect("inserted above"),
+            new_paths: &mut self.new_paths,
+        }
+    }
+}
+
+/// The cached plans of rows of a kind, by path.
+struct PlansOfKind<'c> {
+    plans: &'c mut HashMap<String, Arc<PathPlan>>,
+    new_paths: &'c mut Vec<String>,
+}
+
+impl PlansOfKind<'_> {
+    /// Returns the plan for a path, made now if it is not cached.
+    fn get(&mut self, path: &str, plan: impl FnOnce() -> Arc<PathPlan>) -> Arc<PathPlan> {
+        if let Some(plan) = self.plans.get(path) {
+            return Arc::clone(plan);
+        }
+        if path.len() <= MAX_COMPARED_BYTES {
+            self.new_paths.push(path.to_owned());
+        }
+        let plan = plan();
+        if self.plans.len() < MAX_PLANS {
+            self.plans.insert(path.to_owned(), Arc::clone(&plan));
+        }
+        plan
     }
 }
 
@@ -310,15 +340,19 @@ mod tests {
     fn cached_plans_are_bounded() {
         let plan = Arc::new(PathPlan::SKIP);
         let mut cache = PlanCache::default();
+        let cached = |cache: &PlanCache| cache.kinds.values().map(HashMap::len).sum::<usize>();
         for kind in 0..3 * MAX_KINDS {
-            let plans = cache.of(&kind.to_string());
-            (0..300).for_each(|path| drop(plans.insert(path.to_string(), Arc::clone(&plan))));
-            assert!(cache.0.len() <= MAX_KINDS);
-            assert!(cache.paths().count() <= MAX_PLANS + 300);
+            let mut plans = cache.of(&kind.to_string());
+            for path in 0..300 {
+                plans.get(&path.to_string(), || Arc::clone(&plan));
+            }
+            assert!(cache.kinds.len() <= MAX_KINDS);
+            assert!(cached(&cache) <= MAX_PLANS + 300);
+            assert_eq!(cache.take_new_paths().len(), 300);
         }
         for kind in 0..3 * MAX_KINDS {
             cache.of(&kind.to_string());
-            assert!(cache.0.len() <= MAX_KINDS);
+            assert!(cache.kinds.len() <= MAX_KINDS);
         }
     }
 }

@@ -151,10 +151,17 @@ impl Uses {
 impl Use {
     /// Records that a row was asked for the path, and whether it has it.
     pub(crate) fn asked(&self, found: bool) {
-        self.asked.store(true, Ordering::Relaxed);
+        set(&self.asked);
         if found {
-            self.found.store(true, Ordering::Relaxed);
+            set(&self.found);
         }
+    }
+}
+
+/// Sets a flag. One that is set is only read: several threads would wait for each other's writes.
+fn set(flag: &AtomicBool) {
+    if !flag.load(Ordering::Relaxed) {
+        flag.store(true, Ordering::Relaxed);
     }
 }
 
@@ -176,7 +183,8 @@ fn similar<'s>(path: &str, seen: impl Iterator<Item = &'s str>) -> Option<String
     // Rows of other kinds may have the path itself.
     let others = seen.filter(|other| *other != path && other.len() <= MAX_COMPARED_BYTES);
     let scored = others.map(|other| (score(other), other));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
+    // Of equally similar ones the first in the alphabet.
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
     best.filter(|(score, _)| *score >= MIN_SIMILARITY)
         .map(|(_, other)| other.to_owned())
 }

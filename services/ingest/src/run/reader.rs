@@ -1,15 +1,27 @@
-//! The thread that reads and drafts.
+//! The threads that read and map.
+//!
+//! One thread reads the lines of a batch and deals them out to the mappers, a part to each. Another one puts
+//! the parts together again, and does what depends on the order of lines. So a batch is the same with any
+//! number of mappers. The channels between them hold one batch each at most.
 
+use std::any::Any;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use tokio::sync::mpsc;
 
-use crate::draft::{Batch, Drafter, Repeats};
-use crate::feed::{FeedError, Feeds};
+use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, lines_of_batch};
+use crate::feed::{FeedError, FeedLine, Feeds};
 use crate::mapping::{Mapping, Unmatched};
 
-/// What the thread has read.
+/// The maximum number of mappers without a setting. More would wait for the thread that reads.
+const MAX_MAPPERS: usize = 8;
+
+/// What the threads have read.
+#[derive(Debug)]
 pub(super) enum Read {
     /// A batch.
     Batch(ReadBatch),
@@ -22,6 +34,7 @@ pub(super) enum Read {
 }
 
 /// A batch, with the reading progress.
+#[derive(Debug)]
 pub(super) struct ReadBatch {
     pub(super) file: Arc<str>,
     pub(super) batch: Batch,
@@ -29,38 +42,155 @@ pub(super) struct ReadBatch {
     pub(super) bytes_total: u64,
 }
 
+/// What was read of a file, in the order of the file.
+enum Step {
+    /// A batch; each mapper has a part of it.
+    Batch {
+        file: Arc<str>,
+        bytes_read: u64,
+        bytes_total: u64,
+    },
+    /// The end of the file.
+    End { file: Arc<str>, read_as: String },
+}
+
+/// Nobody wants any more.
+struct Unwanted;
+
+/// The number of mappers for this machine.
+pub(super) fn mappers() -> NonZero<usize> {
+    let processors = thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let max = NonZero::new(MAX_MAPPERS).unwrap_or(NonZero::<usize>::MIN);
+    processors.min(max)
+}
+
 /// Reads all feeds into batches, until the receiver is dropped. Returns the paths of the mapping
 /// that no row has.
 pub(super) fn read(
     files: &[PathBuf],
     mapping: &Mapping,
+    mappers: NonZero<usize>,
     sender: &mpsc::Sender<Read>,
 ) -> Result<Vec<Unmatched>, FeedError> {
-    let mut feeds = Feeds::open(files, mapping.form())?;
-    let mut drafter = Drafter::new(mapping);
+    let feeds = Feeds::open(files, mapping.form())?;
+    let drafter = Drafter::new(mapping);
+    thread::scope(|scope| {
+        let started = (0..mappers.get()).map(|_| start(scope, drafter.another_mapper()));
+        let (threads, (work, parts)): (Vec<_>, (Vec<_>, Vec<_>)) = started.unzip();
+        let (steps, order) = sync_channel(1);
+        let drafting = scope.spawn(move || draft(drafter, &order, &parts, sender));
+        let read = deal_out(feeds, &work, &steps);
+        // The threads end when nothing follows.
+        drop((work, steps));
+        let unmatched = ended(drafting);
+        threads.into_iter().for_each(ended);
+        read.map(|()| unmatched)
+    })
+}
+
+type Lines = SyncSender<Vec<FeedLine>>;
+type Parts = Receiver<Part>;
+type Started<'scope> = (ScopedJoinHandle<'scope, ()>, (Lines, Parts));
+
+/// Starts a mapper.
+fn start<'scope>(scope: &'scope Scope<'scope, '_>, mut mapper: Mapper<'scope>) -> Started<'scope> {
+    let (lines, to_map) = sync_channel(1);
+    let (mapped, parts) = sync_channel(1);
+    let thread = scope.spawn(move || {
+        while let Ok(lines) = to_map.recv() {
+            if mapped.send(mapper.map(lines)).is_err() {
+                return;
+            }
+        }
+    });
+    (thread, (lines, parts))
+}
+
+/// Returns what a thread returns, or panics as it has.
+fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    let resume = |panic: Box<dyn Any + Send>| std::panic::resume_unwind(panic);
+    thread.join().unwrap_or_else(resume)
+}
+
+/// Reads all feeds, and deals the lines of each batch out to the mappers.
+fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Result<(), FeedError> {
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
-        while let Some(batch) = drafter.batch(&mut feed) {
+        loop {
+            let lines = lines_of_batch(&mut feed);
+            if lines.is_empty() {
+                break;
+            }
             let (bytes_read, bytes_total) = feeds.position();
-            let read = ReadBatch {
+            let step = Step::Batch {
                 file: Arc::clone(&file),
-                batch,
                 bytes_read,
                 bytes_total,
             };
-            if sender.blocking_send(Read::Batch(read)).is_err() {
-                return Ok(Vec::new());
+            if steps.send(step).is_err() || deal(lines, work).is_err() {
+                return Ok(());
             }
         }
-        let end = Read::End {
-            file,
-            read_as: feed.described().to_owned(),
-            repeats: drafter.end_of_file(),
-        };
-        if sender.blocking_send(end).is_err() {
-            return Ok(Vec::new());
+        let read_as = feed.described().to_owned();
+        if steps.send(Step::End { file, read_as }).is_err() {
+            return Ok(());
         }
     }
-    Ok(drafter.unmatched())
+    Ok(())
 }
+
+/// Gives each mapper a part of the lines, in their order.
+fn deal(lines: Vec<FeedLine>, work: &[Lines]) -> Result<(), Unwanted> {
+    let length = lines.len().div_ceil(work.len());
+    let mut lines = lines.into_iter();
+    for mapper in work {
+        let part = lines.by_ref().take(length).collect();
+        mapper.send(part).map_err(|_| Unwanted)?;
+    }
+    Ok(())
+}
+
+/// Makes batches of the parts, until nothing follows or nobody wants any more.
+fn draft(
+    mut drafter: Drafter<'_>,
+    order: &Receiver<Step>,
+    parts: &[Parts],
+    sender: &mpsc::Sender<Read>,
+) -> Vec<Unmatched> {
+    while let Ok(step) = order.recv() {
+        let read = match step {
+            Step::Batch {
+                file,
+                bytes_read,
+                bytes_total,
+            } => {
+                let mut batch = Batch::default();
+                for part in parts {
+                    let Ok(part) = part.recv() else {
+                        return Vec::new();
+                    };
+                    drafter.add_part(&mut batch, part);
+                }
+                Read::Batch(ReadBatch {
+                    file,
+                    batch,
+                    bytes_read,
+                    bytes_total,
+                })
+            }
+            Step::End { file, read_as } => Read::End {
+                file,
+                read_as,
+                repeats: drafter.end_of_file(),
+            },
+        };
+        if sender.blocking_send(read).is_err() {
+            return Vec::new();
+        }
+    }
+    drafter.unmatched()
+}
+
+#[cfg(test)]
+mod tests;

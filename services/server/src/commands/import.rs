@@ -37,6 +37,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     }
     let options = ImportOptions {
         rejects: Some(rejects_file(&arguments)),
+        mappers: None,
         files: arguments.files,
         mapping,
         mode: if arguments.dry_run {

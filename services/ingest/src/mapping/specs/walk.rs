@@ -1,6 +1,5 @@
 //! Walking through a row and collecting its specs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,7 +11,7 @@ use super::super::problems::{Problems, Traced};
 use super::plan::PathPlan;
 use super::rule::List;
 use super::spec_reading::{Mapped, SpecReading};
-use super::{MAX_PLANS, PlanCache, RowKind, Specs};
+use super::{PlanCache, PlansOfKind, RowKind, Specs};
 
 /// Collects the specs of a row of this kind.
 pub(super) fn specs(
@@ -50,7 +49,7 @@ struct Walk<'a> {
     specs: &'a Specs,
     kind: &'a RowKind<'a>,
     row: Row<'a>,
-    plans: &'a mut HashMap<String, Arc<PathPlan>>,
+    plans: PlansOfKind<'a>,
     path: String,
     problems: &'a mut Problems,
     collected: Vec<Spec>,
@@ -180,13 +179,7 @@ impl Walk<'_> {
     }
 
     fn plan(&mut self) -> Arc<PathPlan> {
-        if let Some(plan) = self.plans.get(&self.path) {
-            return Arc::clone(plan);
-        }
-        let plan = self.specs.plan(self.kind, &self.path);
-        if self.plans.len() < MAX_PLANS {
-            self.plans.insert(self.path.clone(), Arc::clone(&plan));
-        }
-        plan
+        let (specs, kind, path) = (self.specs, self.kind, &self.path);
+        self.plans.get(path, || specs.plan(kind, path))
     }
 }
