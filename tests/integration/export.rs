@@ -4,6 +4,7 @@ mod command;
 mod feeds;
 mod filters;
 mod interrupted;
+mod meanwhile;
 mod round_trip;
 mod sitemap;
 mod tables;
@@ -70,7 +71,7 @@ async fn read_back(catalog: &Catalog, file: &Path) -> (ImportReport, String) {
 }
 
 /// Removes everything from the database of the test, and opens it as another process would.
-async fn emptied(app: &App) -> Catalog {
+pub(crate) async fn emptied(app: &App) -> Catalog {
     for name in app.direct().list_collection_names().await.unwrap() {
         let collection = app.direct().collection::<Document>(&name);
         collection.delete_many(doc! {}).await.unwrap();

@@ -178,7 +178,7 @@ async fn run(app: &App, files: &Files) {
 }
 
 /// What is stored, without ids and times.
-async fn content(app: &App) -> Value {
+pub(crate) async fn content(app: &App) -> Value {
     let query = r"{
         products(first: 50, sort: [{ key: NAME }], filter: { status: [ACTIVE, DRAFT, ARCHIVED] }) { nodes {
             slug sku name kind status price { amount } category { name ancestors { name } }

@@ -37,6 +37,7 @@ mod hidden;
 mod history;
 mod idempotency;
 mod import_runs;
+mod import_threads;
 mod imports;
 mod killed_imports;
 mod kills;

@@ -6,8 +6,9 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::data_type::{ByteArray, ByteArrayType};
@@ -15,8 +16,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use peak_alloc::PeakAlloc;
+use vitrine_ingest::draft::{Drafter, LineStatus};
 use vitrine_ingest::feed::{Feeds, Row};
-use vitrine_ingest::mapping::{FeedForm, RowsPath};
+use vitrine_ingest::mapping::{FeedForm, Mapping, RowsPath};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 #[global_allocator]
@@ -176,6 +178,82 @@ fn read(path: &Path, rows: Option<&str>) -> (usize, usize) {
     (MEMORY.peak_usage().saturating_sub(before), count)
 }
 
+/// The most memory that reading a feed from a server takes, and the number of its rows.
+fn fetch(rows: usize) -> (usize, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/feed.jsonl", listener.local_addr().unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let request = BufReader::new(&stream).lines();
+            let head = request
+                .map(Result::unwrap)
+                .take_while(|line| !line.is_empty());
+            assert!(head.count() > 1);
+            let mut out = BufWriter::new(&stream);
+            out.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            json_lines(&mut out, rows);
+            out.flush().unwrap();
+        });
+        read(Path::new(&address), None)
+    })
+}
+
+const MAPPING: &str = r#"
+    version = 1
+    system = "shop"
+    [product]
+    external_id = "id"
+    name = "a"
+    kind = { value = "lamp" }
+    category = { value = "Lamps" }
+    specs = { include = ["a", "b.*"] }
+    [review]
+    external_id = { template = "{id}-{stars}" }
+    product = "id"
+    rating = "stars"
+    body = "a"
+    "#;
+
+/// Rows that are products and reviews, with ids that repeat: of each id a few bytes are kept.
+fn reviews(out: &mut dyn std::io::Write, rows: usize) {
+    for row in 0..rows {
+        let (id, stars, text) = (row % 50, row % 6, text(row));
+        writeln!(
+            out,
+            "{{\"id\":{id},\"stars\":{stars},\"a\":\"{text}\",\"b\":{{\"c\":{row}}}}}"
+        )
+        .unwrap();
+    }
+}
+
+/// The most memory that mapping a feed takes, and the number of its rows.
+fn draft(path: &Path, derived: bool) -> (usize, usize) {
+    let text = MAPPING.replace("[product]", &format!("[product]\n    derived = {derived}"));
+    let mapping = Mapping::parse(&text, &mut |_| unreachable!("no tables")).unwrap();
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let mut drafter = Drafter::new(&mapping);
+    let mut count = 0;
+    for feed in Feeds::open(&[PathBuf::from(path)], mapping.form()).unwrap() {
+        let mut feed = feed.unwrap();
+        while let Some(batch) = drafter.batch(&mut feed) {
+            let is_rejected = |status: &LineStatus| matches!(status, LineStatus::Rejected(_));
+            assert!(!batch.lines.iter().all(|line| is_rejected(&line.status)));
+            count += batch.lines.len();
+        }
+        drafter.end_of_file();
+    }
+    drafter.unmatched();
+    (MEMORY.peak_usage().saturating_sub(before), count)
+}
+
+fn is_flat(name: &str, few: usize, many: usize) {
+    println!("{name}: {few} bytes for {FEW} rows, {many} for {MANY}");
+    assert!(many < few + TOLERANCE, "{name}: {few} bytes, then {many}");
+}
+
 #[test]
 fn longer_feeds_take_no_more_memory() {
     let formats: [(&str, Write, Option<&str>); 10] = [
@@ -202,8 +280,25 @@ fn longer_feeds_take_no_more_memory() {
             assert_eq!(read, count, "{name}");
             memory
         };
-        let (few, many) = (measured(FEW), measured(MANY));
-        println!("{name}: {few} bytes for {FEW} rows, {many} for {MANY}");
-        assert!(many < few + TOLERANCE, "{name}: {few} bytes, then {many}");
+        is_flat(name, measured(FEW), measured(MANY));
+    }
+    let fetched = |count: usize| {
+        let (memory, read) = fetch(count);
+        assert_eq!(read, count);
+        memory
+    };
+    is_flat("http", fetched(FEW), fetched(MANY));
+    for derived in [false, true] {
+        let drafted = |count: usize| {
+            let path = folder.path().join(format!("{count}.mapped"));
+            let mut file = BufWriter::new(File::create(&path).unwrap());
+            reviews(&mut file, count);
+            file.flush().unwrap();
+            drop(file);
+            let (memory, read) = draft(&path, derived);
+            assert_eq!(read, count);
+            memory
+        };
+        is_flat("drafts", drafted(FEW), drafted(MANY));
     }
 }

@@ -28,9 +28,12 @@ pub(crate) async fn run(uri: &str, feed: &[String], times: usize) {
     let store = Store::connect(&StoreOptions::new(uri, DATABASE))
         .await
         .unwrap();
-    store.create_schema().await.unwrap();
-    import_feed(&open(&store).await, file, mapping).await;
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let database = client.database(DATABASE);
+    if database.list_collection_names().await.unwrap().is_empty() {
+        store.create_schema().await.unwrap();
+    }
+    import_feed(&open(&store).await, file, mapping).await;
     let admin = client.database("admin");
     println!(
         "round   lines  lines/s  service µs/line  mongod µs/line  commands  keys/line  documents/line"
