@@ -1,12 +1,16 @@
-//! The number of threads that map rows changes nothing: report, rejects and database are the same.
+//! The number of threads that map rows changes nothing: report, rejects and database are the same. However long the
+//! feed is, they hold a few batches of it.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vitrine_domain::import::ImportMode;
+use vitrine_harness::process::Service;
 use vitrine_harness::{App, test};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, import};
@@ -123,5 +127,59 @@ fn fixtures_are_imported_alike_with_any_number_of_threads() {
         ] {
             compare(app, &folder.join(feed), &folder.join(mapping)).await;
         }
+    });
+}
+
+/// The most memory that a dry run of a feed of so many MiB takes. The feed is a pipe, which stays open meanwhile.
+async fn peak(app: &App, mapping: &Path, mib: usize) -> u64 {
+    let pipe = mapping.with_extension(format!("{mib}"));
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let mut import = Service::start(&[
+        "import",
+        pipe.to_str().unwrap(),
+        "--dry-run",
+        "--mapping",
+        mapping.to_str().unwrap(),
+        "--rejects",
+        pipe.with_extension("rejects").to_str().unwrap(),
+        "--mongodb-uri",
+        app.uri(),
+        "--database",
+        app.store.database_name(),
+    ]);
+    let write = move || {
+        let mut open = BufWriter::new(OpenOptions::new().write(true).open(pipe)?);
+        let note = "unused ".repeat(16 * 1024 / 7);
+        for n in 0..mib * 64 {
+            writeln!(
+                open,
+                "{{\"id\":{},\"row\":{n},\"stars\":5,\"name\":\"Lamp\",\"note\":\"{note}\"}}",
+                n % 100
+            )?;
+        }
+        open.into_inner().map_err(std::io::Error::from)
+    };
+    let open = tokio::task::spawn_blocking(write).await.unwrap().unwrap();
+    // All but what fits into a pipe is read.
+    let peak = import.peak_memory();
+    drop(open);
+    assert!(import.ended().await.success(), "{}", import.output());
+    peak
+}
+
+#[test]
+fn a_long_feed_takes_no_more_memory_than_a_short_one() {
+    test(async |app| {
+        let folder = tempfile::tempdir().unwrap();
+        let mapping = folder.path().join("shop.toml");
+        fs::write(&mapping, MAPPING).unwrap();
+        // The short one is longer than all batches that may be on their way, of 4 MiB each.
+        let (short, long) = (
+            peak(app, &mapping, 48).await,
+            peak(app, &mapping, 192).await,
+        );
+        let more = long.saturating_sub(short) >> 20;
+        assert!(more < 48, "{} MiB, then {more} more", short >> 20);
     });
 }

@@ -56,6 +56,13 @@ impl NumberFormat {
         exact(number).map_err(|reason| format!("{} {reason}", shortened(text)))
     }
 
+    /// Returns true if a text is a number.
+    pub(crate) fn is_number(self, text: &str) -> bool {
+        // Most other texts end in a letter. They are told apart without making a reason that nobody reads.
+        let other = |c: char| c.is_alphabetic() && c != self.decimal && Some(c) != self.thousands;
+        !text.ends_with(other) && self.parse(text).is_ok()
+    }
+
     /// Removes the group separators. Each must precede exactly three digits; before the first are one
     /// to three, without a leading zero: otherwise `0.375` would be 375 where a dot separates groups.
     fn ungroup(self, text: &str) -> Result<String, String> {
@@ -199,6 +206,13 @@ mod tests {
         #[test]
         fn any_other_text_is_refused_without_panic(text in ".{0,12}") {
             if let Ok(number) = GERMAN.parse(&text) { prop_assert!(number.is_finite()); }
+        }
+
+        #[test]
+        fn a_number_is_what_can_be_read(text in "[-+0-9.,ex ]{0,8}") {
+            for numbers in [GERMAN, NumberFormat { decimal: 'x', thousands: Some('e') }] {
+                prop_assert_eq!(numbers.is_number(&text), numbers.parse(&text).is_ok());
+            }
         }
     }
 }

@@ -310,8 +310,7 @@ impl Reading {
 
     /// Returns true if a text is only a number; limits do not apply.
     pub(crate) fn is_bare_number(&self, text: &str) -> bool {
-        // Most texts end in a letter, which no number does. The reason for refusing others is thrown away.
-        !text.ends_with(char::is_alphabetic) && self.numbers.parse(text).is_ok()
+        self.numbers.is_number(text)
     }
 
     /// Reads a text as an amount of money within the limits, multiplied, divided and rounded.
