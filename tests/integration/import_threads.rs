@@ -43,16 +43,23 @@ repeated_id = "first"
 
 fn lines() -> String {
     let line = |n: usize| {
+        // Each name once, because the products are compared in the order of their names.
+        let id = n % 40;
+        let name = if n % 7 == 0 {
+            String::new()
+        } else {
+            format!("Lamp {id}")
+        };
         match n % 251 {
-        7 => "{\"id\":".to_owned(),
-        8 => String::new(),
-        _ => json!({
-            "id": n % 40, "row": n - n % 23 / 20, "name": if n % 7 == 0 { "" } else { "Lamp" }, "by": n % 5,
-            "maker": format!("Maker {}", n % 5 + n / 1700), "watts": n, "color": format!("{}", n % 9),
-            "stars": n % 6,
-        })
-        .to_string(),
-    }
+            7 => "{\"id\":".to_owned(),
+            8 => String::new(),
+            _ => json!({
+                "id": id, "row": n - n % 23 / 20, "name": name, "by": n % 5,
+                "maker": format!("Maker {}", n % 5 + n / 1700), "watts": n,
+                "color": format!("{}", n % 9), "stars": n % 6,
+            })
+            .to_string(),
+        }
     };
     (0..2300).map(|n| line(n) + "\n").collect()
 }
