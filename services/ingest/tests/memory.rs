@@ -245,7 +245,7 @@ fn draft(path: &Path, derived: bool) -> (usize, usize) {
         }
         drafter.end_of_file();
     }
-    drafter.unmatched();
+    drop(drafter.unmatched());
     (MEMORY.peak_usage().saturating_sub(before), count)
 }
 
