@@ -250,8 +250,10 @@ fn draft(path: &Path, derived: bool) -> (usize, usize) {
 }
 
 fn is_flat(name: &str, few: usize, many: usize) {
-    println!("{name}: {few} bytes for {FEW} rows, {many} for {MANY}");
-    assert!(many < few + TOLERANCE, "{name}: {few} bytes, then {many}");
+    assert!(
+        many < few + TOLERANCE,
+        "{name}: {few} bytes for {FEW} rows, {many} for {MANY}"
+    );
 }
 
 #[test]
