@@ -44,7 +44,8 @@ pub(crate) async fn run(uri: &str, feed: &[String], times: usize) {
         let start = Instant::now();
         let counts = import_feed(&catalog, file, mapping).await;
         let elapsed = start.elapsed();
-        let (own, after) = (own_cpu() - before.1, Work::of(&admin).await);
+        let own = own_cpu().saturating_sub(before.1);
+        let after = Work::of(&admin).await;
         assert_eq!(
             (counts.created, counts.updated),
             (0, 0),
