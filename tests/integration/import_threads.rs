@@ -45,7 +45,7 @@ fn lines() -> String {
     let line = |n: usize| {
         // Each name once, because the products are compared in the order of their names.
         let id = n % 40;
-        let name = if n % 7 == 0 {
+        let name = if n.is_multiple_of(7) {
             String::new()
         } else {
             format!("Lamp {id}")
