@@ -70,6 +70,7 @@ impl FeedImporter for Importer {
                     ImportMode::Write
                 },
                 rejects: None,
+                mappers: None,
             };
             // Its end, also a failed one, is in the record.
             let _ = import_recorded(catalog, &options, record, |_| ()).await;
