@@ -152,16 +152,17 @@ impl Catalog {
     async fn content(&self, upload: &Upload) -> Result<Option<Vec<u8>>, DomainError> {
         let mut content = Vec::new();
         for number in 0..upload.parts {
-            let id = upload.id;
-            let part = self
-                .maintain(|store| async move { store.get_upload_part(id, number).await })
-                .await?;
-            let Some(part) = part else {
+            let Some(part) = self.upload_part(upload.id, number).await? else {
                 return Ok(None);
             };
             content.extend(part);
         }
         Ok(Some(content))
+    }
+
+    async fn upload_part(&self, id: UploadId, number: u32) -> Result<Option<Vec<u8>>, DomainError> {
+        self.maintain(|store| async move { store.get_upload_part(id, number).await })
+            .await
     }
 
     /// Runs the oldest import that waits or whose process died. Takes as long as the import; a run that is cut off is
@@ -272,11 +273,7 @@ impl Catalog {
         let path = folder.join(&upload.name);
         let mut file = tokio::fs::File::create(&path).await.map_err(internal)?;
         for number in 0..upload.parts {
-            let id = upload.id;
-            let part = self
-                .maintain(|store| async move { store.get_upload_part(id, number).await })
-                .await?;
-            let Some(part) = part else {
+            let Some(part) = self.upload_part(upload.id, number).await? else {
                 return Ok(None);
             };
             tokio::io::AsyncWriteExt::write_all(&mut file, &part)
