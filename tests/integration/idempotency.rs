@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, product, test};
 
-use crate::started_imports::{MAPPING, upload};
+use crate::import_runs::MAPPING;
+use crate::started_imports::upload;
 
 async fn things(app: &App) {
     app.mutate("createCategory", json!({ "name": "Things" }))

@@ -19,7 +19,7 @@ const RUN: &str = "query ($id: ID!, $after: String) { import(id: $id) {
     counts { lines created updated unchanged waiting rejected skipped droppedValues }
     rejects(first: 2, after: $after) { totalCount { value relation } kept nodes { file line field reason outcome } pageInfo { hasNextPage endCursor } } } }";
 
-const MAPPING: &str = r#"
+pub(crate) const MAPPING: &str = r#"
 version = 1
 system = "shop"
 [product]

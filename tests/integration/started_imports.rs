@@ -12,17 +12,8 @@ use vitrine_model::id::GlobalId;
 use vitrine_model::import_run::{ImportPhase, RunProgress};
 use vitrine_model::upload::MAX_UPLOAD_BYTES;
 
+use crate::import_runs::MAPPING;
 use crate::operators::with_service;
-
-pub(crate) const MAPPING: &str = r#"
-version = 1
-system = "shop"
-[product]
-external_id = "id"
-name = "name"
-kind = { value = "lamp" }
-category = { value = "Lamps" }
-"#;
 
 const RUN: &str = "query ($id: ID!) { import(id: $id) {
     id state dryRun system feeds process report error endedAt stopRequestedBy
@@ -206,7 +197,12 @@ fn a_mapping_finds_the_files_that_it_names() {
             said.contains("names.csv") && said.contains("upload it"),
             "{said}"
         );
+        let gone = app.mutate("startImport", input(&["ZgAAAAAAAAE"])).await;
+        assert_eq!(gone.user_error_paths(), ["NOT_FOUND at tables.0"]);
         let table = upload(app, "some/names.csv", b"nr,name\n0,Eclipse\n").await;
+        let other = upload(app, "names.csv", b"nr,name\n0,Corona\n").await;
+        let twice = app.mutate("startImport", input(&[&table, &other])).await;
+        assert_eq!(twice.user_error_paths(), ["INVALID at tables.1"]);
         let started = app.mutate("startImport", input(&[&table])).await;
         assert_eq!(run_all(app, &started).await.text("/import/state"), "DONE");
         let found = app.documents("products", doc! { "name": "Eclipse" }).await;
@@ -270,7 +266,7 @@ fn an_import_whose_process_died_is_begun_again_and_completed() {
             1
         );
         assert_eq!(products(app).await, 2_500);
-        // The first process was only slow: it is told to stop, and changes nothing.
+        // A late heartbeat of the first attempt asks it to stop, and is not stored.
         let Ok(GlobalId::Import(number)) = GlobalId::decode(&id) else {
             panic!("{id}")
         };

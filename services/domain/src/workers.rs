@@ -210,9 +210,9 @@ impl Worker {
         matches!(self, Self::Erasures | Self::BulkChanges | Self::Imports)
     }
 
-    /// Whether a run may take long, and is cut off when its process has to stop or another one takes over.
+    /// Whether a run may take long, and is dropped when its process stops or loses the lease.
     #[must_use]
-    pub const fn may_be_cut_off(self) -> bool {
+    pub const fn is_interruptible(self) -> bool {
         matches!(self, Self::Imports)
     }
 

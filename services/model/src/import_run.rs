@@ -14,7 +14,7 @@ pub const MAX_RUN_TEXT: usize = 500;
 pub const MAX_RUN_REPORT: usize = 100_000;
 /// The maximum length of a mapping that is sent with a request, in characters.
 pub const MAX_MAPPING_TEXT: usize = 200_000;
-/// The maximum number of times that a run is begun whose process dies.
+/// How often a run is started whose process dies.
 pub const MAX_RUN_ATTEMPTS: i64 = 5;
 /// How long a run that was started by a mutation is kept, in days.
 pub const RUN_KEPT_DAYS: u16 = 90;
@@ -173,7 +173,7 @@ pub struct ImportRun {
     pub report: Option<String>,
     /// What it reads; `None` for a run of the command line.
     pub source: Option<ImportSource>,
-    /// How often it has begun. What a process writes about an earlier attempt is ignored.
+    /// How often it was started. What a process writes about an earlier attempt is ignored.
     pub attempt: i64,
 }
 

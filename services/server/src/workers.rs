@@ -304,7 +304,7 @@ impl WorkerLoop {
         let mut failing = false;
         while self.work_lease.holds() && !self.stop.is_cancelled() {
             let began = Instant::now();
-            // Not cancelled, unless it may be cut off: a run takes a few seconds at most.
+            // Only interruptible workers are cancelled: other runs take a few seconds at most.
             let outcome = self.run_once(&mut maintenance).await;
             log_outcome(self.worker.name(), outcome.as_ref().err(), &mut failing);
             failures = if outcome.is_err() { failures + 1 } else { 0 };
@@ -321,7 +321,7 @@ impl WorkerLoop {
     async fn run_once(&self, maintenance: &mut MaintenanceState) -> Result<WorkerRun, DomainError> {
         let (number, began) = (self.board.begin_run(self.worker), Instant::now());
         let work = catching_panics(Box::pin(self.catalog.work(self.worker, maintenance)));
-        let outcome = if self.worker.may_be_cut_off() {
+        let outcome = if self.worker.is_interruptible() {
             tokio::select! {
                 biased;
                 outcome = work => outcome,

@@ -1,5 +1,5 @@
 //! Imports that are started by a mutation: it stores what is wanted, and the worker `imports` runs one after the other.
-//! A run whose process died is begun again, which completes it: what is stored already is unchanged.
+//! A run whose process died is restarted, which completes it: what is stored already is unchanged.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -105,11 +105,12 @@ impl Catalog {
         Ok(run.map_or_else(|| refused(vec![missing_run()]), Outcome::Done))
     }
 
-    /// Returns the system that the mapping names, or everything that is wrong with the mapping.
+    /// Returns the system that the mapping names, or everything that is wrong with the mapping and its tables. `None`
+    /// if a table is missing: then the mapping cannot be checked.
     async fn check_mapping(
         &self,
         new: &NewImport,
-    ) -> Result<Result<String, Vec<UserError>>, DomainError> {
+    ) -> Result<Result<Option<String>, Vec<UserError>>, DomainError> {
         let Some(importer) = self.importer() else {
             let message = "this service does not import files";
             return Ok(Err(vec![UserError::new(
@@ -122,26 +123,24 @@ impl Catalog {
         let uploads = self
             .read(|store| async move { store.get_uploads(&ids).await })
             .await?;
-        let too_large = uploads.iter().position(|one| one.bytes > MAX_TABLE_BYTES);
-        if let Some(at) = too_large {
-            let message = format!(
-                "has more than {} MiB; a file that a mapping names is kept in memory",
-                MAX_TABLE_BYTES / 1_024 / 1_024
-            );
-            let refusal = UserError::new(UserErrorCode::TooLarge, &[&"tables", &at], message);
+        if uploads.len() < new.tables.len() {
+            return Ok(Ok(None));
+        }
+        if let Some(refusal) = check_tables(&uploads) {
             return Ok(Err(vec![refusal]));
         }
         let mut tables = Tables::new();
         for upload in uploads {
-            if let Some(content) = self.content(&upload).await? {
-                tables.insert(upload.name, content);
-            }
+            let Some(content) = self.content(&upload).await? else {
+                return Ok(Ok(None));
+            };
+            tables.insert(upload.name, content);
         }
         let mapping = new.mapping.clone();
         let check = tokio::task::spawn_blocking(move || importer.check(&mapping, &tables));
         let checked = check.await;
         let checked = checked.map_err(|lost| DomainError::Internal(Box::new(lost)))?;
-        Ok(checked.map_err(|mistakes| {
+        Ok(checked.map(Some).map_err(|mistakes| {
             let refusal =
                 |mistake: String| UserError::new(UserErrorCode::Invalid, &[&"mapping"], mistake);
             mistakes.into_iter().map(refusal).collect()
@@ -165,8 +164,8 @@ impl Catalog {
             .await
     }
 
-    /// Runs the oldest import that waits or whose process died. Takes as long as the import; a run that is cut off is
-    /// begun again by whoever calls this half a minute later.
+    /// Runs the oldest import that waits or whose process died, to its end. A run without a heartbeat for 30 seconds is
+    /// restarted by the next call.
     pub async fn run_next_import(&self) -> Result<WorkerRun, DomainError> {
         let nothing = Ok(WorkerRun::default());
         let Some(importer) = self.importer() else {
@@ -308,6 +307,11 @@ fn missing_run() -> UserError {
     UserError::new(UserErrorCode::NotFound, &[], message)
 }
 
+fn missing_upload(path: &[&dyn fmt::Display]) -> UserError {
+    let message = "there is no such upload, or no longer: uploads are kept for a day";
+    UserError::new(UserErrorCode::NotFound, path, message)
+}
+
 /// Returns what is wrong with the form of the input, whatever the database has.
 fn check_form(new: &NewImport) -> Option<UserError> {
     let refusal =
@@ -330,10 +334,30 @@ fn check_form(new: &NewImport) -> Option<UserError> {
     None
 }
 
+/// Returns what is wrong with the files that a mapping names.
+fn check_tables(tables: &[Upload]) -> Option<UserError> {
+    for (at, table) in tables.iter().enumerate() {
+        let refusal = |code, message: String| UserError::new(code, &[&"tables", &at], message);
+        if table.bytes > MAX_TABLE_BYTES {
+            let message = format!(
+                "has more than {} MiB; a file that a mapping names is kept in memory",
+                MAX_TABLE_BYTES / 1_024 / 1_024
+            );
+            return Some(refusal(UserErrorCode::TooLarge, message));
+        }
+        if tables[..at].iter().any(|other| other.name == table.name) {
+            let message = format!("another file is called {} too", table.name);
+            return Some(refusal(UserErrorCode::Invalid, message));
+        }
+    }
+    None
+}
+
 struct StartImport {
     id: ImportId,
     by: String,
-    system: String,
+    /// `None` if a table is missing.
+    system: Option<String>,
     new: NewImport,
 }
 
@@ -368,18 +392,18 @@ impl Command for StartImport {
                 .iter()
                 .position(|id| !found.iter().any(|one| one.id == *id));
             if let Some(place) = missing {
-                let message = "there is no such upload, or no longer: uploads are kept for a day";
-                let path: [&dyn fmt::Display; 2] = [&field, &place];
-                let refusal = UserError::new(UserErrorCode::NotFound, &path, message);
-                return Ok(Step::refuse(refusal, None));
+                return Ok(Step::refuse(missing_upload(&[&field, &place]), None));
             }
             if field == "feeds" {
                 names = found.into_iter().map(|one| short(&one.name)).collect();
             }
         }
+        let Some(system) = &self.system else {
+            return Ok(Step::refuse(missing_upload(&[&"tables"]), None));
+        };
         let what = NewImportRun {
             feeds: names,
-            system: short(&self.system),
+            system: short(system),
             process: String::new(),
             dry_run: self.new.dry_run,
         };

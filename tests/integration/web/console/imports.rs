@@ -6,9 +6,9 @@ use vitrine_harness::browser::Browser;
 use vitrine_harness::{App, test};
 
 use super::{act_as, api, with_console};
+use crate::import_runs::MAPPING;
 use crate::web::{count, text};
 
-const MAPPING: &str = "version = 1\nsystem = \"shop\"\n[product]\nexternal_id = \"id\"\nname = \"name\"\nkind = { value = \"lamp\" }\ncategory = { value = \"Lamps\" }\n";
 const FEED: &str = "{\"id\":1,\"name\":\"Eclipse\"}\n{\"id\":2,\"name\":\"Corona\"}\n{\"id\":3}\n";
 
 /// Drops files on a field.
