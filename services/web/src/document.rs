@@ -134,72 +134,76 @@ pub(crate) fn absolute(site: &Site, path: &str) -> String {
 
 /// Writes the frame in which the scripts of the console draw its pages.
 pub(crate) fn console(site: &Site) -> String {
-    let mut html = Html::new();
-    html.raw(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\">\
-         <meta name=\"robots\" content=\"noindex, nofollow\"><title>Console – Vitrine</title>\
-         <link rel=\"icon\" type=\"image/svg+xml\" href=\"/favicon.ico\">",
-    );
-    for style in ["style/store.css", "style/console.css"] {
-        html.raw("<link rel=\"stylesheet\" href=\"");
-        html.text(&assets::address(style)).raw("\">");
-    }
-    for module in CONSOLE_MODULES {
-        html.raw("<link rel=\"modulepreload\" href=\"");
-        html.text(&assets::address(module)).raw("\">");
-    }
-    html.raw("<script type=\"module\" src=\"");
-    html.text(&assets::address("console/main.js"));
-    html.raw(
-        "\"></script></head><body class=\"console\"><div id=\"app\"><main>\
-         <noscript><p>The console needs JavaScript.</p></noscript></main></div>\
-         <script type=\"application/json\" id=\"first\">",
-    );
-    let first = json!({
-        "asked": [],
-        "graphiql": site.graphiql,
-        "actAs": !site.identities.is_empty(),
-        "storefront": site.storefront,
-        "login": site.login.as_ref().map(Login::for_page),
-    });
-    html.json(&first).raw("</script></body></html>\n");
-    html.finish()
+    let frame = Frame {
+        title: "Console",
+        styles: &["style/store.css", "style/console.css"],
+        modules: CONSOLE_MODULES,
+        script: "console/main.js",
+        body: "<body class=\"console\"><div id=\"app\"><main>\
+               <noscript><p>The console needs JavaScript.</p></noscript></main></div>",
+    };
+    frame.write(site)
 }
 
 /// Writes the page to which an identity provider sends visitors back.
 pub(crate) fn signed_in(site: &Site) -> String {
-    let mut html = Html::new();
-    html.raw(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\">\
-         <meta name=\"robots\" content=\"noindex, nofollow\"><title>Signing in – Vitrine</title>\
-         <link rel=\"icon\" type=\"image/svg+xml\" href=\"/favicon.ico\">\
-         <link rel=\"stylesheet\" href=\"",
-    );
-    html.text(&assets::address("style/store.css")).raw("\">");
-    for module in SIGNED_IN_MODULES {
-        html.raw("<link rel=\"modulepreload\" href=\"");
-        html.text(&assets::address(module)).raw("\">");
+    let frame = Frame {
+        title: "Signing in",
+        styles: &["style/store.css"],
+        modules: SIGNED_IN_MODULES,
+        script: "shared/signed-in.js",
+        body: "<body><main class=\"page narrow\" id=\"main\"><h1>Signing in …</h1>\
+               <noscript><p>Signing in needs JavaScript.</p></noscript></main>",
+    };
+    frame.write(site)
+}
+
+/// A page that its scripts draw, without answers of the API.
+struct Frame {
+    title: &'static str,
+    styles: &'static [&'static str],
+    modules: &'static [&'static str],
+    /// The module that starts the page.
+    script: &'static str,
+    /// The beginning of the body.
+    body: &'static str,
+}
+
+impl Frame {
+    fn write(&self, site: &Site) -> String {
+        let mut html = Html::new();
+        html.raw(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <meta name=\"color-scheme\" content=\"light dark\">\
+             <meta name=\"robots\" content=\"noindex, nofollow\"><title>",
+        );
+        html.text(self.title).raw(
+            " – Vitrine</title>\
+             <link rel=\"icon\" type=\"image/svg+xml\" href=\"/favicon.ico\">",
+        );
+        for style in self.styles {
+            html.raw("<link rel=\"stylesheet\" href=\"");
+            html.text(&assets::address(style)).raw("\">");
+        }
+        for module in self.modules {
+            html.raw("<link rel=\"modulepreload\" href=\"");
+            html.text(&assets::address(module)).raw("\">");
+        }
+        html.raw("<script type=\"module\" src=\"");
+        html.text(&assets::address(self.script));
+        html.raw("\"></script></head>").raw(self.body);
+        html.raw("<script type=\"application/json\" id=\"first\">");
+        let first = json!({
+            "asked": [],
+            "graphiql": site.graphiql,
+            "actAs": !site.identities.is_empty(),
+            "storefront": site.storefront,
+            "login": site.login.as_ref().map(Login::for_page),
+        });
+        html.json(&first).raw("</script></body></html>\n");
+        html.finish()
     }
-    html.raw("<script type=\"module\" src=\"");
-    html.text(&assets::address("shared/signed-in.js"));
-    html.raw(
-        "\"></script></head><body><main class=\"page narrow\" id=\"main\"><h1>Signing in …</h1>\
-         <noscript><p>Signing in needs JavaScript.</p></noscript></main>\
-         <script type=\"application/json\" id=\"first\">",
-    );
-    let first = json!({
-        "asked": [],
-        "graphiql": site.graphiql,
-        "actAs": false,
-        "storefront": site.storefront,
-        "login": site.login.as_ref().map(Login::for_page),
-    });
-    html.json(&first).raw("</script></body></html>\n");
-    html.finish()
 }
 
 /// Writes the page for trying out queries.
