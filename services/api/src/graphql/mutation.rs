@@ -560,9 +560,9 @@ impl Mutation {
             .some_at(ctx)
     }
 
-    /// Starts an import of files that were uploaded, which is made in the background after the imports that were
-    /// started before. Files are sent to `/uploads?name=FILE` with POST, which answers with their id, and are kept for a
-    /// day. Needs the role admin.
+    /// Starts an import of uploaded files. It runs in the background, after the imports that were started before. Send
+    /// each file to `/uploads?name=FILE` with POST: the response has its id. Uploads are kept for a day. Needs the role
+    /// admin.
     async fn start_import(
         &self,
         ctx: &Context<'_>,

@@ -140,7 +140,7 @@ fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Resul
     Ok(())
 }
 
-/// Gives each mapper a part of the lines, in their order.
+/// Splits lines into consecutive parts, one for each mapper.
 fn deal(lines: Vec<FeedLine>, work: &[Lines]) -> Result<(), Unwanted> {
     let length = lines.len().div_ceil(work.len());
     let mut lines = lines.into_iter();

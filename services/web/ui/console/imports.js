@@ -1,5 +1,5 @@
 // @ts-check
-// Runs of imports: how far they are, what they rejected; a run can be stopped, and begun again.
+// Runs of imports: how far they are, what they rejected; a run can be stopped and repeated.
 import { h } from "../vendor/preact/preact.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { count, percent, total } from "../shared/format.js";
@@ -118,7 +118,7 @@ export function ImportRun({ id }) {
     h(Failure, { error, reload }),
     wrong && h("p", { class: "wrong", role: "alert" }, wrong),
     run.error && h("p", { class: "box warning iso" }, run.error),
-    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has sent no heartbeat since ", h(Time, { at: run.seenAt }), run.source ? ". It is begun again within a minute, which completes it." : ". Running it again completes it."),
+    run.state === "CUT_OFF" && h("p", { class: "box warning" }, "Its process has sent no heartbeat since ", h(Time, { at: run.seenAt }), run.source ? ". It restarts within a minute, which completes it." : ". Running it again completes it."),
     h("dl", { class: "facts-list" }, [["Files", run.feeds.join(", ")], ["Process", run.process ?? "–"], ...(run.source ? [["Started by", run.source.startedBy]] : []), ["Began", h(Time, { at: run.startedAt })], ["Ended", h(Time, { at: run.endedAt })]].map(([name, value]) => [h("dt", { key: `${name}` }, name), h("dd", { class: "iso" }, value)])),
     isRunning(run) && h("p", { class: "buttons" }, run.stopRequestedAt ? h("span", { class: "hint" }, "Asked to stop by ", h("span", { class: "iso" }, run.stopRequestedBy), ", ", h(Time, { at: run.stopRequestedAt })) : h("button", { type: "button", class: "button danger", onClick: stop }, "Stop this import")),
     run.dryRun && !isRunning(run) && h("p", { class: "box" }, "Nothing was stored. The numbers say what the outcome of the lines would be."),

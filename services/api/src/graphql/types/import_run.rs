@@ -35,7 +35,7 @@ pub(crate) enum ImportState {
     /// It was stopped. Running it again completes it.
     Stopped,
     /// Its process has sent no heartbeat for half a minute. Running it again completes it; one that `startImport` has
-    /// started is begun again by itself.
+    /// started is restarted automatically.
     CutOff,
 }
 
