@@ -63,6 +63,8 @@ pub struct ErasureCounts {
     pub reports: i64,
     /// Purchases deleted.
     pub purchases: i64,
+    /// Uploaded pictures deleted or anonymized.
+    pub pictures: i64,
     /// Idempotency records of the author's requests deleted.
     pub idempotency_records: i64,
 }
@@ -84,6 +86,8 @@ pub struct Residue {
     pub reports: u64,
     /// Purchases.
     pub purchases: u64,
+    /// Uploaded pictures.
+    pub pictures: u64,
     /// Idempotency records.
     pub idempotency_records: u64,
 }

@@ -50,10 +50,6 @@ macro_rules! id_type {
             pub const fn to_bytes(self) -> [u8; 8] {
                 self.0.to_be_bytes()
             }
-
-            fn push(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_bytes()[8 - ID_BYTES..]);
-            }
         }
 
         impl fmt::Display for $name {
@@ -77,6 +73,10 @@ id_type!(
 id_type!(
     /// Identifies a file that was uploaded.
     UploadId
+);
+id_type!(
+    /// Identifies a picture that was uploaded.
+    PictureId
 );
 id_type!(
     /// Identifies a bulk change.
@@ -166,25 +166,29 @@ pub enum GlobalId {
 #[error("not an id of this service")]
 pub struct InvalidId;
 
+fn push(id: [u8; 8], bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&id[8 - ID_BYTES..]);
+}
+
 impl GlobalId {
     /// Returns the opaque id shown by the API.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = vec![self.tag()];
         match self {
-            Self::Product(id) => id.push(&mut bytes),
+            Self::Product(id) => push(id.to_bytes(), &mut bytes),
             Self::Review(product, id) | Self::ReviewExcerpt(product, id) => {
-                product.push(&mut bytes);
-                id.push(&mut bytes);
+                push(product.to_bytes(), &mut bytes);
+                push(id.to_bytes(), &mut bytes);
             }
-            Self::Category(id) => id.push(&mut bytes),
-            Self::Supplier(id) => id.push(&mut bytes),
-            Self::Import(id) => id.push(&mut bytes),
-            Self::BulkChange(id) => id.push(&mut bytes),
-            Self::Upload(id) => id.push(&mut bytes),
+            Self::Category(id) => push(id.to_bytes(), &mut bytes),
+            Self::Supplier(id) => push(id.to_bytes(), &mut bytes),
+            Self::Import(id) => push(id.to_bytes(), &mut bytes),
+            Self::BulkChange(id) => push(id.to_bytes(), &mut bytes),
+            Self::Upload(id) => push(id.to_bytes(), &mut bytes),
             Self::ProductSupplier(product, id) => {
-                product.push(&mut bytes);
-                id.push(&mut bytes);
+                push(product.to_bytes(), &mut bytes);
+                push(id.to_bytes(), &mut bytes);
             }
             Self::SpecKey(key) => bytes.extend_from_slice(key.as_bytes()),
         }

@@ -51,6 +51,7 @@ pub mod import;
 pub mod import_run;
 pub mod moderation;
 pub mod money;
+pub mod picture;
 pub mod product;
 pub mod rating;
 pub mod review;
