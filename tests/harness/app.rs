@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use mongodb::event::command::CommandEvent;
 use mongodb::options::ClientOptions;
 use vitrine_api::execution::Engine;
 use vitrine_domain::import::{ImportMode, ImportSummary};
+use vitrine_domain::pictures::{PictureOptions, PictureStore};
 use vitrine_domain::product_memory::ProductMemoryOptions;
 use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::workers::Worker;
@@ -224,6 +226,22 @@ impl App {
         let options = CatalogOptions {
             max_products_read: most,
             product_memory: None,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        self.reopen_with(options).await
+    }
+
+    /// Opens the service such that it keeps pictures in a directory, and shows them behind `https://cdn.test/p`.
+    ///
+    /// # Panics
+    /// When the database or the directory fails.
+    pub async fn with_pictures(&self, directory: &Path) -> Self {
+        let store = PictureStore::directory(directory.to_owned()).expect("a directory");
+        let options = CatalogOptions {
+            pictures: Some(Arc::new(PictureOptions {
+                store,
+                address: "https://cdn.test/p".to_owned(),
+            })),
             ..options_with(Arc::clone(&self.clock))
         };
         self.reopen_with(options).await

@@ -89,13 +89,14 @@ pub async fn send(
     address: &str,
     target: &str,
     headers: &[(&str, &str)],
-    body: &str,
+    body: impl AsRef<[u8]>,
 ) -> anyhow::Result<Reply> {
+    let body = body.as_ref();
     let (headers, length) = (lines(headers), body.len());
     let head = format!(
         "POST {target} HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
     );
-    exchange(address, &(head + body)).await
+    exchange(address, [head.as_bytes(), body].concat()).await
 }
 
 /// Sends a GraphQL query in the URL, with further headers.
@@ -167,18 +168,18 @@ fn post(address: &str, body: &str, headers: &str) -> String {
     )
 }
 
-async fn exchange(address: &str, request: &str) -> anyhow::Result<Reply> {
+async fn exchange(address: &str, request: impl AsRef<[u8]>) -> anyhow::Result<Reply> {
     let exchanged = async {
         let mut stream = TcpStream::connect(address).await?;
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
+        stream.write_all(request.as_ref()).await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
         anyhow::Ok(answer)
     };
     let answer = timeout(PATIENCE, exchanged)
         .await
         .context("no answer in time")??;
-    read(&answer)
+    read(&String::from_utf8_lossy(&answer))
 }
 
 /// Reads an answer that ends with its connection and is not chunked.

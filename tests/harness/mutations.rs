@@ -79,8 +79,8 @@ pub const MUTATIONS: [Mutation; 34] = [
     ),
     of(
         "eraseAuthor",
-        "receipt { policy startedAt finishedAt reviews votes replies reports purchases idempotencyRecords } \
-         residue { reviews versions topReviews votes replies reports purchases idempotencyRecords }",
+        "receipt { policy startedAt finishedAt reviews votes replies reports purchases pictures idempotencyRecords } \
+         residue { reviews versions topReviews votes replies reports purchases pictures idempotencyRecords }",
     ),
     of(
         "repairRatingStats",

@@ -10,10 +10,13 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
-    ("vitrine-domain", &["vitrine-model", "vitrine-storage"]),
+    (
+        "vitrine-domain",
+        &["vitrine-model", "vitrine-pictures", "vitrine-storage"],
+    ),
     (
         "vitrine-api",
         &["vitrine-api-derive", "vitrine-domain", "vitrine-model"],
@@ -23,6 +26,7 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("vitrine-export", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),
+    ("vitrine-pictures", &["vitrine-model"]),
     ("vitrine-web", &[]),
     (
         "vitrine-server",

@@ -54,6 +54,7 @@ mod operators;
 mod owners;
 mod permissions;
 mod persisted_queries;
+mod pictures;
 mod plans;
 mod process;
 mod product;

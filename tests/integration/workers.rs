@@ -111,6 +111,7 @@ fn idle_workers_read_little_and_write_nothing() {
                 ("imports", 1),
                 ("merges", 1),
                 ("panels", 4),
+                ("pictures", 1),
                 ("product_versions", 0),
                 ("purchases", 1),
                 ("ranks", 1),

@@ -1,5 +1,5 @@
 //! GraphQL over HTTP, server-sent events and WebSocket: status codes, media types, bodies, request ids, load shedding
-//! and shutdown. Files for imports are received beside it.
+//! and shutdown. Files for imports are received beside it, and pictures received and shown.
 //!
 //! Every error response is JSON of the same shape, with an error code. This includes bodies that
 //! are too large or not JSON, unknown paths, overload and panics.
@@ -19,8 +19,10 @@ mod graphql;
 mod health;
 mod metrics;
 mod persisted_queries;
+mod pictures;
 mod preparation;
 mod query_string;
+mod receiving;
 mod report;
 mod request_context;
 mod request_id;
@@ -36,6 +38,7 @@ pub use axum::http::{HeaderMap, HeaderValue};
 pub use client_address::client_address;
 pub use metrics::Metrics;
 pub use persisted_queries::{PersistedQueries, PersistedQueryStore, TrustedDocuments};
+pub use pictures::PictureSender;
 pub use report::{Operation, RequestReport};
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;

@@ -38,6 +38,7 @@ use crate::facets::memory::FacetMemory;
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
 use crate::persisted_queries::PersistedQueryLimit;
+use crate::pictures::PictureOptions;
 use crate::product_memory::{ProductMemory, ProductMemoryOptions, ProductMemoryUse, Remembering};
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
@@ -89,6 +90,8 @@ pub struct CatalogOptions {
     pub product_memory: Option<ProductMemoryOptions>,
     /// What runs the imports that a mutation starts; `None` if this process cannot.
     pub importer: Option<Arc<dyn FeedImporter>>,
+    /// Where uploaded pictures are kept; `None` if this process takes and shows none.
+    pub pictures: Option<Arc<PictureOptions>>,
 }
 
 impl CatalogOptions {
@@ -109,6 +112,7 @@ impl CatalogOptions {
             events_kept: 10_000,
             product_memory: None,
             importer: None,
+            pictures: None,
         }
     }
 }
@@ -153,6 +157,7 @@ struct Shared {
     remembering: Option<Remembering>,
     moderation: Moderation,
     importer: Option<Arc<dyn FeedImporter>>,
+    pictures: Option<Arc<PictureOptions>>,
     reads: ConcurrencyLimit,
     writes: ConcurrencyLimit,
     background: ConcurrencyLimit,
@@ -218,6 +223,7 @@ impl Catalog {
             remembering,
             moderation: options.moderation,
             importer: options.importer,
+            pictures: options.pictures,
             reads: ConcurrencyLimit::new(options.concurrency, options.queue),
             writes: ConcurrencyLimit::new(options.write_concurrency, options.queue),
             // Background work is bounded by the number of workers, so its queue is not.
@@ -303,6 +309,12 @@ impl Catalog {
         // The permit of the process is first because a tuple drops its fields in order. Otherwise the next
         // read of the request could get its permit while no permit of the process is free.
         Ok((self.shared.reads.permit().await?, of_request))
+    }
+
+    /// Where uploaded pictures are kept; `None` if this process takes and shows none.
+    #[must_use]
+    pub fn pictures(&self) -> Option<&PictureOptions> {
+        self.shared.pictures.as_deref()
     }
 
     pub(crate) fn events_kept(&self) -> usize {

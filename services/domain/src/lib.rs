@@ -48,6 +48,7 @@ pub mod maintenance;
 pub mod outcome;
 pub mod page;
 mod persisted_queries;
+pub mod pictures;
 pub mod product_memory;
 pub mod products;
 pub mod propagation;

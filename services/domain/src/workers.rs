@@ -64,6 +64,8 @@ pub enum Worker {
     Trending,
     /// Verifies reviews written while a purchase of the product was recorded.
     Purchases,
+    /// Deletes pictures that nothing shows.
+    Pictures,
     /// Recounts reviews and compares the result with the stored statistics.
     Audit,
 }
@@ -130,6 +132,7 @@ impl Worker {
         Self::Activity,
         Self::Trending,
         Self::Purchases,
+        Self::Pictures,
         Self::Audit,
     ];
 
@@ -151,6 +154,7 @@ impl Worker {
             Self::Activity => "activity",
             Self::Trending => "trending",
             Self::Purchases => "purchases",
+            Self::Pictures => "pictures",
             Self::Audit => "audit",
         }
     }
@@ -181,6 +185,7 @@ impl Worker {
             Self::Purchases => {
                 "Verifies reviews written while a purchase of the product was recorded."
             }
+            Self::Pictures => "Deletes uploaded pictures that nothing shows.",
             Self::Audit => "Recounts reviews and compares the result with the stored statistics.",
         }
     }
@@ -199,7 +204,9 @@ impl Worker {
             Self::Audit => Duration::from_secs(5),
             Self::Purchases => Duration::from_secs(10),
             Self::Suppliers | Self::Bundles | Self::Merges => Duration::from_secs(15),
-            Self::ReviewVersions | Self::ProductVersions | Self::Trending => Duration::from_mins(1),
+            Self::ReviewVersions | Self::ProductVersions | Self::Trending | Self::Pictures => {
+                Duration::from_mins(1)
+            }
         }
     }
 
@@ -274,6 +281,7 @@ impl Catalog {
             Worker::Activity => self.fill_buckets().await,
             Worker::Trending => self.refresh_trending(&mut state.trending).await,
             Worker::Purchases => self.recheck_purchases().await,
+            Worker::Pictures => self.delete_unused_pictures().await,
             Worker::Audit => self.audit_some(state).await,
         }
     }

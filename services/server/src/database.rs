@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use vitrine_domain::pictures::PictureOptions;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_ingest::Importer;
 use vitrine_mongod::{Instance, StartError};
@@ -35,6 +36,8 @@ pub(crate) struct Database {
     pub(crate) instance: Option<Instance>,
     pub(crate) local: Option<LocalData>,
     pub(crate) health: DatabaseHealth,
+    /// Where the catalogues that are opened in it keep pictures.
+    pub(crate) pictures: Option<Arc<PictureOptions>>,
 }
 
 impl Database {
@@ -81,6 +84,7 @@ impl Database {
             instance,
             local,
             health: DatabaseHealth::new(),
+            pictures: None,
         }
     }
 
@@ -126,6 +130,7 @@ impl Database {
         Ok(CatalogOptions {
             clock: Arc::new(self.health.clock()),
             importer: Some(Arc::new(Importer::new(process_name()))),
+            pictures: self.pictures.clone(),
             ..CatalogOptions::new(settings.currency, secret.into_bytes())
         })
     }

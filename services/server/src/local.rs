@@ -44,18 +44,23 @@ impl LocalData {
         self.0.join("mongodb")
     }
 
+    /// Where uploaded pictures are kept.
+    pub(crate) fn picture_dir(&self) -> PathBuf {
+        self.0.join("pictures")
+    }
+
     fn running_file(&self) -> PathBuf {
         self.0.join("running")
     }
 
     /// Deletes the database. Its mongod must not be running.
     pub(crate) fn reset(&self) -> anyhow::Result<()> {
-        match fs::remove_dir_all(self.mongo_dir()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("removing {}", self.mongo_dir().display()))
-            }
-            _ => Ok(()),
-        }
+        remove(&self.mongo_dir())
+    }
+
+    /// Deletes the uploaded pictures.
+    pub(crate) fn reset_pictures(&self) -> anyhow::Result<()> {
+        remove(&self.picture_dir())
     }
 
     /// Returns the secrets, after generating them if there are none. The file is readable by this
@@ -102,6 +107,16 @@ impl LocalData {
         // A file left behind does no harm: its readers check whether the mongod answers.
         let _ = fs::remove_file(self.running_file());
         instance.stop().await.context("stopping the local mongod")
+    }
+}
+
+/// Deletes a directory, if there is one.
+fn remove(dir: &Path) -> anyhow::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", dir.display()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -19,6 +19,7 @@ mod export;
 mod limits;
 mod login;
 mod memory;
+mod pictures;
 mod telemetry;
 mod tokens;
 
@@ -28,6 +29,7 @@ pub(crate) use export::{Export, ExportFormat, FeedAvailability, FeedCondition};
 pub(crate) use limits::LimitSettings;
 pub(crate) use login::LoginSettings;
 pub(crate) use memory::MemorySettings;
+pub(crate) use pictures::PictureSettings;
 pub(crate) use telemetry::{OtlpEndpoint, TelemetrySettings};
 pub(crate) use tokens::{Secret, TokenSettings};
 
@@ -53,6 +55,9 @@ pub struct Cli {
     /// What is kept in memory.
     #[command(flatten)]
     pub memory: MemorySettings,
+    /// Where uploaded pictures are kept.
+    #[command(flatten)]
+    pub pictures: PictureSettings,
     /// Connections.
     #[command(flatten)]
     pub connections: ConnectionSettings,
@@ -100,6 +105,9 @@ impl Cli {
     }
 }
 
+/// The commands that keep or delete pictures.
+const PICTURES: &str = "dev, serve and work";
+
 /// Returns an error text if a flag has no effect for the command.
 fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
     let (role, command_matches) = matches.subcommand().unwrap_or(("dev", matches));
@@ -122,6 +130,12 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("storefront_origin", "serve", &["serve"]),
         ("login_client_id", "serve", &["serve"]),
         ("login_scope", "serve", &["serve"]),
+        ("pictures", PICTURES, &["dev", "serve", "work"]),
+        ("pictures_address", "dev and serve", &["dev", "serve"]),
+        ("s3_endpoint", PICTURES, &["dev", "serve", "work"]),
+        ("s3_region", PICTURES, &["dev", "serve", "work"]),
+        ("s3_access_key_id", PICTURES, &["dev", "serve", "work"]),
+        ("s3_secret_access_key", PICTURES, &["dev", "serve", "work"]),
         ("monitor_listen", "serve and work", &["serve", "work"]),
         ("public_metrics", "serve", &["serve"]),
         ("tls_certificate", "serve", &["serve"]),

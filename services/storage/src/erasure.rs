@@ -11,6 +11,7 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId, random_number};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
+use crate::pictures::PICTURES;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::{
     PURCHASES, REPORTS, Report, VERSIONS, VOTES, of_review, read_report, read_version,
@@ -66,19 +67,22 @@ pub enum ErasurePart {
     Reports,
     /// Purchases.
     Purchases,
+    /// Uploaded pictures, of which only the records are written here: their files are deleted afterwards.
+    Pictures,
     /// Recorded mutations with idempotency keys.
     IdempotencyRecords,
 }
 
 impl ErasurePart {
     /// All parts, in the order in which they are erased.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Reviews,
         Self::Votes,
         Self::Versions,
         Self::Replies,
         Self::Reports,
         Self::Purchases,
+        Self::Pictures,
         Self::IdempotencyRecords,
     ];
 
@@ -89,6 +93,7 @@ impl ErasurePart {
             Self::Versions => VERSIONS,
             Self::Reports => REPORTS,
             Self::Purchases => PURCHASES,
+            Self::Pictures => PICTURES,
             Self::IdempotencyRecords => MUTATIONS,
         }
     }
@@ -101,6 +106,7 @@ impl ErasurePart {
             Self::Replies => "reply.by",
             Self::Votes | Self::Reports => "_id.u",
             Self::Purchases => "_id.c",
+            Self::Pictures => "by",
             Self::IdempotencyRecords => "_id",
         }
     }
@@ -110,7 +116,11 @@ impl ErasurePart {
         match self {
             Self::Votes | Self::Reports => "_id.r",
             Self::Purchases => "_id.p",
-            Self::Reviews | Self::Versions | Self::Replies | Self::IdempotencyRecords => "_id",
+            Self::Reviews
+            | Self::Versions
+            | Self::Replies
+            | Self::Pictures
+            | Self::IdempotencyRecords => "_id",
         }
     }
 
@@ -123,6 +133,7 @@ impl ErasurePart {
             Self::Replies => "replied",
             Self::Reports => "reporter",
             Self::Purchases => "customer",
+            Self::Pictures => "by",
             Self::IdempotencyRecords => "_id_",
         }
     }
@@ -136,6 +147,7 @@ impl ErasurePart {
             Self::Replies => "replies",
             Self::Reports => "reports",
             Self::Purchases => "purchases",
+            Self::Pictures => "pictures",
             Self::IdempotencyRecords => "idempotency_records",
         }
     }
@@ -515,6 +527,18 @@ impl Store {
                     .await?;
                 taken.len() as u64
             }
+            ErasurePart::Pictures => {
+                let mut filter = with_ids(ids);
+                filter.insert("by", &claim.author.0);
+                let mut update = doc! { "$unset": { "by": 1 } };
+                if claim.policy == ErasurePolicy::Remove {
+                    let long_due = date(Timestamp::from_millis(0));
+                    update.insert("$set", doc! { "removed": true, "due": long_due });
+                }
+                let pictures = self.documents(PICTURES);
+                let updated = pictures.update_many(filter, update).session(&mut *session);
+                updated.await?.modified_count
+            }
             ErasurePart::Versions | ErasurePart::Purchases | ErasurePart::IdempotencyRecords => {
                 let collection = self.documents(part.collection());
                 let deleted = collection.delete_many(with_ids(ids)).session(&mut *session);
@@ -727,6 +751,7 @@ impl Store {
             replies: count(COLLECTION, doc! { "reply.by": own }, "replied").await?,
             reports: count(REPORTS, doc! { "_id.u": own }, "reporter").await?,
             purchases: count(PURCHASES, doc! { "_id.c": own }, "customer").await?,
+            pictures: count(PICTURES, doc! { "by": own }, "by").await?,
             idempotency_records: count(MUTATIONS, mutations_of(author), "_id_").await?,
         })
     }
@@ -1014,6 +1039,7 @@ fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), Stor
             replies: fields.i64("replies")?,
             reports: fields.i64("reports")?,
             purchases: fields.i64("purchases")?,
+            pictures: fields.opt_i64("pictures")?.unwrap_or(0),
             idempotency_records: fields.i64("idempotency_records")?,
         },
     };

@@ -84,6 +84,7 @@ pub mod migrations;
 pub mod moderation;
 mod names;
 pub mod persisted_queries;
+pub mod pictures;
 pub mod product_changes;
 pub mod product_writes;
 pub mod products;

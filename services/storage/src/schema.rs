@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 44] = [
+const FILES: [&str; 45] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
@@ -37,6 +37,7 @@ const FILES: [&str; 44] = [
     include_str!("../../../schema/mongodb/mutations.json"),
     include_str!("../../../schema/mongodb/names.json"),
     include_str!("../../../schema/mongodb/persisted_queries.json"),
+    include_str!("../../../schema/mongodb/pictures.json"),
     include_str!("../../../schema/mongodb/products.json"),
     include_str!("../../../schema/mongodb/purchases.json"),
     include_str!("../../../schema/mongodb/stale_ranks.json"),

@@ -25,6 +25,8 @@ use crate::execution::{
 
 /// The cost of every request: its connection, parsing and validation.
 const REQUEST: u64 = 300;
+/// The cost of receiving a picture: reading it, and storing it.
+const PICTURE: u64 = 20_000;
 /// A scalar in the response.
 const SCALAR: u64 = 1;
 /// An object in the response, without its fields.
@@ -355,7 +357,17 @@ impl CostGuard {
     /// Charges a request whose document is invalid or not known: reading it costs something, too.
     #[must_use]
     pub fn check_invalid(&self) -> CostCheck {
-        let cost = REQUEST.div_ceil(UNIT);
+        self.charge(REQUEST)
+    }
+
+    /// Charges a picture that is about to be received.
+    #[must_use]
+    pub fn check_picture(&self) -> CostCheck {
+        self.charge(PICTURE)
+    }
+
+    fn charge(&self, cost: u64) -> CostCheck {
+        let cost = cost.div_ceil(UNIT);
         let (outcome, rate) = self.decide(cost);
         CostCheck {
             cost,

@@ -103,7 +103,7 @@ fn entity_tag(answer: &GraphqlResponse) -> HeaderValue {
 }
 
 /// Whether `If-None-Match` names the tag, by weak comparison.
-fn matches(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+pub(super) fn matches(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let tag = tag.to_str().map(opaque).unwrap_or_default();
     let lists = headers.get_all(header::IF_NONE_MATCH).iter();

@@ -8,7 +8,7 @@ use axum::{
     Extension,
     body::Body,
     extract::{RawQuery, State},
-    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    http::{HeaderMap, Response, StatusCode},
     response::{IntoResponse, Redirect},
 };
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ pub(super) async fn get(
 
 /// All other methods.
 pub(super) async fn other() -> Response<Body> {
-    method_not_allowed("Send requests with POST, or queries with GET.", "GET, POST")
+    response::wrong_method("GET, POST", "Send requests with POST, or queries with GET.")
 }
 
 /// The operations that a method allows. A GET must not change anything, because it may be repeated,
@@ -163,7 +163,7 @@ impl Call<'_> {
             Some(OperationType::Mutation) => false,
         };
         if self.allowed == Allowed::Safe && !is_safe {
-            return method_not_allowed("Mutations must be sent with POST.", "POST");
+            return response::wrong_method("POST", "Mutations must be sent with POST.");
         }
         if streams {
             return events::open(self, context, prepared);
@@ -248,11 +248,4 @@ pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Respon
 fn not_acceptable() -> Response<Body> {
     let message = "Answers are application/graphql-response+json or application/json.";
     response::protocol(StatusCode::NOT_ACCEPTABLE, message)
-}
-
-fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
-    let mut response = response::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
-    let headers = response.headers_mut();
-    headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
-    response
 }

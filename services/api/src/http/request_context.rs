@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use vitrine_domain::Catalog;
 use vitrine_domain::work::Work;
 
+use super::pictures::{PictureSender, Pictures};
 use super::uploads::Uploads;
 use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
@@ -30,6 +31,7 @@ pub struct RequestContext {
     pub(super) work: Option<Arc<Work>>,
     pub(super) shows_work: bool,
     pub(super) uploads: Uploads,
+    pub(super) pictures: Pictures,
 }
 
 impl RequestContext {
@@ -46,6 +48,7 @@ impl RequestContext {
             work: None,
             shows_work: false,
             uploads: Uploads::default(),
+            pictures: Pictures::default(),
         }
     }
 
@@ -115,6 +118,13 @@ impl RequestContext {
     #[must_use]
     pub fn uploads(mut self, catalog: Catalog, subject: String) -> Self {
         self.uploads = Uploads::of(catalog, subject);
+        self
+    }
+
+    /// Lets this caller see the pictures of a catalogue, and send some if there is a sender.
+    #[must_use]
+    pub fn pictures(mut self, catalog: Catalog, sender: Option<PictureSender>) -> Self {
+        self.pictures = Pictures::of(catalog, sender);
         self
     }
 

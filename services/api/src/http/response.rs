@@ -77,6 +77,14 @@ pub(super) fn protocol(status: StatusCode, message: &str) -> Response<Body> {
     )
 }
 
+/// Creates the response to a request with a method that the path does not have.
+pub(super) fn wrong_method(allowed: &'static str, message: &str) -> Response<Body> {
+    let mut response = protocol(StatusCode::METHOD_NOT_ALLOWED, message);
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
 /// Creates the response after a panic outside execution.
 pub(super) fn internal(request_id: &str) -> Response<Body> {
     let mut answer = GraphqlResponse::refused(vec![ResponseError::internal(request_id)]);

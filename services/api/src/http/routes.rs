@@ -27,6 +27,7 @@ use super::{
     Sockets, client_address, graphql,
     health::{self, Ready},
     metrics::{self, Metrics},
+    pictures::{self, RunningPictures},
     report::{Reports, RequestReport, SlowOperations},
     request_context::Authenticate,
     request_id::{self, Ids},
@@ -54,6 +55,7 @@ pub struct Api {
     pub(super) persisted_queries: PersistedQueries,
     pub(super) reports: Reports,
     pub(super) running_uploads: RunningUploads,
+    pub(super) running_pictures: RunningPictures,
     traces: Traces,
     trusted_proxies: Arc<[IpNet]>,
     metrics: Option<Metrics>,
@@ -77,6 +79,7 @@ impl Api {
             persisted_queries: PersistedQueries::in_memory(),
             reports: Reports::default(),
             running_uploads: RunningUploads::default(),
+            running_pictures: RunningPictures::default(),
             traces: Traces::default(),
             trusted_proxies: Arc::default(),
             metrics: None,
@@ -207,7 +210,7 @@ fn monitoring(ready: Ready, metrics: Option<Metrics>) -> Router {
     }
 }
 
-/// Creates a router for `/graphql` (HTTP and WebSocket), `/uploads`, `/health/live`, `/health/ready`, and
+/// Creates a router for `/graphql` (HTTP and WebSocket), `/uploads`, `/pictures`, `/health/live`, `/health/ready`, and
 /// `/metrics` if configured.
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
@@ -219,10 +222,13 @@ pub fn router(api: Api) -> Router {
         .post(graphql::post)
         .fallback(graphql::other);
     let api = Arc::new(api);
+    let pictures = post(pictures::post).fallback(pictures::other);
     let files = post(uploads::post).fallback(uploads::other);
     Router::new()
         .route("/graphql", endpoint.with_state(Arc::clone(&api)))
-        .route("/uploads", files.with_state(api))
+        .route("/uploads", files.with_state(Arc::clone(&api)))
+        .route("/pictures", pictures.with_state(Arc::clone(&api)))
+        .route("/pictures/{name}", get(pictures::get).with_state(api))
         .layer(middleware::from_fn_with_state(
             proxies,
             client_address::identify,

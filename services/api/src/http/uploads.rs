@@ -7,24 +7,20 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use futures_util::StreamExt as _;
+use axum::http::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 use tokio::sync::Semaphore;
+use vitrine_domain::Catalog;
 use vitrine_domain::uploads::UploadWriter;
-use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::GlobalId;
 use vitrine_model::upload::{MAX_UPLOAD_BYTES, Upload};
 
-use super::accept::Media;
 use super::body::{declared_length, is_identity};
-use super::caching::no_store;
+use super::receiving::{Refused, answer, next_piece, protocol};
 use super::routes::Api;
 use super::{RequestId, query_string, response};
 use crate::execution::{ErrorCode, Failure};
 
-/// How long to wait for the next bytes of a file.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum number of files that a process receives at a time. Each has up to 2 MB in memory.
 const MAX_RUNNING: usize = 4;
 /// When to ask again while too many files are received.
@@ -78,26 +74,6 @@ impl From<Upload> for Received {
     }
 }
 
-/// Why a file was not received.
-enum Refused {
-    /// A failure of the service, or of the caller's rights.
-    Failure(Failure),
-    /// A mistake on the HTTP level.
-    Protocol(StatusCode, String),
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
-impl From<DomainError> for Refused {
-    fn from(error: DomainError) -> Self {
-        Self::Failure(Failure::from(error))
-    }
-}
-
 /// `POST /uploads`.
 pub(super) async fn post(
     State(api): State<Arc<Api>>,
@@ -107,29 +83,13 @@ pub(super) async fn post(
     body: Body,
 ) -> Response<Body> {
     let query = query.unwrap_or_default();
-    match receive(&api, &query, &headers, body).await {
-        Ok(upload) => {
-            let json = serde_json::to_vec(&Received::from(upload)).expect("plain data");
-            let mut answer = Response::new(Body::from(json));
-            *answer.status_mut() = StatusCode::CREATED;
-            let json = HeaderValue::from_static("application/json");
-            answer.headers_mut().insert(header::CONTENT_TYPE, json);
-            no_store(answer)
-        }
-        Err(Refused::Failure(failure)) => {
-            response::failure(Media::GraphqlResponse, &failure, id.as_str())
-        }
-        Err(Refused::Protocol(status, message)) => response::protocol(status, &message),
-    }
+    let received = receive(&api, &query, &headers, body).await;
+    answer(received.map(Received::from), &id)
 }
 
 /// All other methods.
 pub(super) async fn other() -> Response<Body> {
-    let message = "Send a file with POST to /uploads?name=FILE.";
-    let mut answer = response::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
-    let allowed = HeaderValue::from_static("POST");
-    answer.headers_mut().insert(header::ALLOW, allowed);
-    answer
+    response::wrong_method("POST", "Send a file with POST to /uploads?name=FILE.")
 }
 
 async fn receive(
@@ -140,7 +100,8 @@ async fn receive(
 ) -> Result<Upload, Refused> {
     let context = (api.authenticate)(headers)?;
     let Uploads(Some((catalog, subject))) = context.uploads else {
-        return Err(forbidden(context.subject.is_some()).into());
+        let is_known = context.subject.is_some();
+        return Err(Refused::role("Uploads", "admin", is_known));
     };
     if !is_identity(headers) {
         let message = "The body has a Content-Encoding; send the file as it is. A compressed file is read by its content.";
@@ -174,33 +135,8 @@ async fn receive(
 }
 
 async fn copy(mut pieces: BodyDataStream, writer: &mut UploadWriter) -> Result<(), Refused> {
-    loop {
-        let Ok(piece) = tokio::time::timeout(IDLE_TIMEOUT, pieces.next()).await else {
-            let message = "The file did not arrive: nothing for 30 seconds.";
-            return Err(protocol(StatusCode::REQUEST_TIMEOUT, message));
-        };
-        let Some(piece) = piece else {
-            return Ok(());
-        };
-        let Ok(piece) = piece else {
-            let message = "The file could not be read to its end.";
-            return Err(protocol(StatusCode::BAD_REQUEST, message));
-        };
+    while let Some(piece) = next_piece(&mut pieces).await? {
         writer.write(&piece).await?;
     }
-}
-
-fn forbidden(is_known: bool) -> Failure {
-    if is_known {
-        Failure::new(ErrorCode::Forbidden, "Uploads need the role admin.")
-    } else {
-        Failure::new(
-            ErrorCode::Unauthenticated,
-            "Uploads need a token with the role admin.",
-        )
-    }
-}
-
-fn protocol(status: StatusCode, message: &str) -> Refused {
-    Refused::Protocol(status, message.to_owned())
+    Ok(())
 }

@@ -5,6 +5,7 @@ use vitrine_model::fold::Computed;
 use vitrine_model::history::{ChangeOrigin, ChangedBy, HistoryOf};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
+use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{
     Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Media, Outlier, Product,
     ProductStatus, Sold,
@@ -148,6 +149,7 @@ impl Command for CreateProduct {
         if let Some(waiting) = &waiting {
             draft.take_waiting(waiting, unit).await?;
         }
+        draft.claim_pictures(&[], unit).await?;
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(refusals, None));
         }
@@ -265,6 +267,7 @@ impl Command for ChangeProduct {
         }
         draft.product.revision += 1;
         draft.product.updated_at = at.now;
+        draft.claim_pictures(&before.media, unit).await?;
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(self.told(refusals), Some(view)));
         }
@@ -583,6 +586,22 @@ impl<'a> Draft<'a> {
 
     /// Returns all errors, after checking the limits of the whole product; `None` if there are
     /// none.
+    /// Notes that the product shows the uploaded pictures among its media.
+    async fn claim_pictures(
+        &mut self,
+        before: &[Media],
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        let shown_by = PictureUse::Product(self.product.id);
+        let media = (before, &*self.product.media);
+        let claimed = self
+            .at
+            .catalog
+            .claim_product_pictures(media, shown_by, unit);
+        self.errors.0.extend(claimed.await?.0);
+        Ok(())
+    }
+
     fn refusals(&mut self) -> Option<Vec<UserError>> {
         let count = limits::spec_count(self.product.specs.len());
         self.errors.cap(&[&"specs"], count);

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use vitrine_model::cursor::{InvalidCursor, KeyValue, ListFingerprint, Position};
 use vitrine_model::erasure::{ErasurePolicy, ErasureReceipt, Residue};
-use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId, Subject};
+use vitrine_model::id::{AuthorId, GlobalId, PictureId, ProductId, ReviewId, Subject};
+use vitrine_model::picture::Picture;
 use vitrine_model::review::{Review, ReviewVersion};
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::erasure::{ErasureClaim, ErasurePart, OwnPurchase, OwnVote};
@@ -48,15 +49,15 @@ pub struct Erased {
 /// A page of an author's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorExport {
-    /// JSON texts, one for each review, version, vote, report, reply and purchase.
+    /// JSON texts, one for each review, version, vote, report, reply, purchase and uploaded picture.
     pub lines: Vec<String>,
     /// The cursor of the next page; `None` at the end.
     pub next: Option<String>,
 }
 
 impl Catalog {
-    /// Erases an author from reviews, the copies of them, earlier versions, votes, replies, reports
-    /// and purchases. Can be interrupted at any point and called again; a worker completes it too.
+    /// Erases an author from reviews, the copies of them, earlier versions, votes, replies, reports,
+    /// purchases and uploaded pictures. Can be interrupted at any point and called again; a worker completes it too.
     ///
     /// A repeated request with the same policy keeps the receipt, and extends it if the author has
     /// written since. A request with another policy gets a receipt of its own: anonymized data no
@@ -204,6 +205,11 @@ impl Catalog {
             if let Some(error) = failed {
                 return Err(error);
             }
+            let (_, is_done) = self.delete_removed_pictures(store).await?;
+            if !is_done {
+                // Later, or in a process that can reach the files.
+                return Ok(false);
+            }
             let residue = store.residue(&claim.author).await?;
             if residue.is_empty() {
                 return store.close_erasure(claim, self.now()).await.map(|()| true);
@@ -261,7 +267,7 @@ impl Catalog {
     }
 
     /// A page of an author's data after a cursor: reviews, their versions, votes, reports, replies
-    /// written for the shop, purchases. Includes reviews in any state.
+    /// written for the shop, purchases, uploaded pictures. Includes reviews in any state.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] when `first` is out of range, [`DomainError::InvalidCursor`] for a
@@ -298,9 +304,11 @@ impl Catalog {
                     next: Some(self.cursors().encode(export, &place.position())),
                 });
             }
-            let author = author.clone();
+            let (catalog, author) = (self.clone(), author.clone());
             let page = self
-                .maintain(|store| async move { part(&store, &author, place, remaining).await })
+                .maintain(|store| async move {
+                    part((&catalog, &store), &author, place, remaining).await
+                })
                 .await?;
             let read = u32::try_from(page.len()).unwrap_or(remaining);
             place.after = page.last().map(|line| line.at).or(place.after);
@@ -320,13 +328,14 @@ impl Catalog {
 }
 
 /// The parts of an export, in order.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "reviews",
     "versions",
     "votes",
     "reports",
     "replies",
     "purchases",
+    "pictures",
 ];
 
 /// The position of an export.
@@ -376,7 +385,7 @@ impl ExportPosition {
 }
 
 async fn part(
-    store: &Store,
+    (catalog, store): (&Catalog, &Store),
     author: &AuthorId,
     place: ExportPosition,
     limit: u32,
@@ -413,6 +422,12 @@ async fn part(
         "replies" => {
             let page = store.page_replies_of(author, review, limit).await?;
             let read = |of: &Review| line(of.id.to_i64(), reply_line(of));
+            page.iter().map(read).collect()
+        }
+        "pictures" => {
+            let picture = place.after.map(|(id, _)| PictureId::from_i64(id));
+            let page = store.page_pictures_of(author, picture, limit).await?;
+            let read = |of: &Picture| line(of.name.id.to_i64(), picture_line(of, catalog));
             page.iter().map(read).collect()
         }
         _ => {
@@ -498,6 +513,17 @@ fn vote_line(vote: &OwnVote) -> String {
         "reviewId": GlobalId::Review(vote.product, vote.review).encode(),
         "vote": vote.vote.name(),
         "at": vote.at.to_string(),
+    })
+    .to_string()
+}
+
+fn picture_line(picture: &Picture, catalog: &Catalog) -> String {
+    json!({
+        "type": "picture",
+        "url": catalog.picture_address(picture.name),
+        "width": picture.width,
+        "height": picture.height,
+        "at": picture.created_at.to_string(),
     })
     .to_string()
 }

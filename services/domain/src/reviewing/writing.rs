@@ -112,6 +112,9 @@ impl Catalog {
             return Ok(None);
         };
         let review = self.new_review(submission, content, false);
+        if !self.claim_review_pictures(&[], &review).await?.is_empty() {
+            return Ok(None);
+        }
         self.submit_new(review, true, known.is_hot(self.now()))
             .await
     }
@@ -176,6 +179,10 @@ impl Catalog {
             id: own.or(claimed.map(|(id, _)| id)).unwrap_or(new.id),
             ..new
         };
+        let media = self.claim_review_pictures(&[], &review).await?;
+        if !media.is_empty() {
+            return Ok(Some(refused_all(media, None)));
+        }
         // An earlier claim without a stored review is reused.
         if claimed.is_none() && !self.claim(submission, review.id, round).await? {
             return Ok(None);
@@ -386,6 +393,10 @@ impl Catalog {
         let after = self.edited(&before, content, now);
         if same_content(&before, &after) {
             return Ok(Next::Unchanged(before));
+        }
+        let media = self.claim_review_pictures(&before.media, &after).await?;
+        if !media.is_empty() {
+            return Ok(Next::Answer(refused_all(media, Some(before))));
         }
         let side_writes = ReviewSideWrites {
             version: Some(version(&before, now)),

@@ -33,7 +33,17 @@ const QUERY: &str = "{ products(first: 3, sort: [{ key: POPULARITY }]) { nodes {
 
 pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let listener = listen(&cli).await?;
-    let database = open(&cli).await?;
+    let address = listener.local_addr()?;
+    let mut site = Site {
+        storefront: true,
+        console: true,
+        graphiql: true,
+        origin: Some(format!("http://{address}")),
+        ..Site::default()
+    };
+    let mut database = open(&cli).await?;
+    let pictures = LocalData::new(&cli.common)?.picture_dir();
+    database.pictures = cli.pictures.for_dev(pictures, &mut site)?;
     let catalog = open_catalog(&cli, &database).await?;
     let mut shutdown = Box::pin(shutdown_signal());
     let load = async {
@@ -56,22 +66,11 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(&cli.common, database.local.as_ref(), source)?;
     let token = issue(&tokens, &catalog, "developer", "admin")?;
-    let address = listener.local_addr()?;
     print_welcome(&cli, &database, &address.to_string(), &token);
     // Others who reach this address must not get tokens.
-    let identities = if address.ip().is_loopback() {
-        identities(&tokens, &catalog)?
-    } else {
-        Vec::new()
-    };
-    let site = Site {
-        storefront: true,
-        console: true,
-        graphiql: true,
-        origin: Some(format!("http://{address}")),
-        identities,
-        login: None,
-    };
+    if address.ip().is_loopback() {
+        site.identities = identities(&tokens, &catalog)?;
+    }
     let auth = (tokens, keys);
     run_service(listener, (database, catalog), auth, (&cli, site), shutdown).await
 }
@@ -166,6 +165,9 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
         return Ok(database);
     }
     let local = LocalData::new(&cli.common)?;
+    if cli.dev.reset {
+        local.reset_pictures().context("resetting")?;
+    }
     match Database::start(&cli.common, local.clone(), &log_progress).await {
         Ok(database) => {
             if cli.dev.reset {

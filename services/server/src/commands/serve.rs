@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{CostGuard, RateLimits, Role, Session, engine, subgraph, traced_engine};
 use vitrine_api::http::{
-    Api, Capacity, HeaderMap, PersistedQueries, RequestContext, RequestLimiter, bearer,
-    client_address, monitor,
+    Api, Capacity, HeaderMap, PersistedQueries, PictureSender, RequestContext, RequestLimiter,
+    bearer, client_address, monitor,
 };
 use vitrine_domain::Catalog;
+use vitrine_domain::pictures::PictureOptions;
 use vitrine_web::Site;
 
 use super::endpoints::{Endpoints, listen_for_monitoring};
@@ -47,6 +48,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(settings, local.as_ref(), source.clone())?;
     let mut site = cli.clients.site();
+    let pictures = cli.pictures.for_serve(&mut site)?;
     let discovery = cli.login.add_to(&mut site, &settings.tokens)?;
     let shutdown = shutdown_signal();
     endpoints.announce()?;
@@ -58,7 +60,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         .start_discovery(discovery)
         .start_certificate_refresh(certificate);
     let opening = async {
-        let (database, opened) = open(settings, health, Some(cli.serving())).await?;
+        let (database, opened) = open(settings, (health, pictures), Some(cli.serving())).await?;
         workers
             .start_monitoring(&opened)
             .start_activity_flush(&opened);
@@ -94,11 +96,12 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
     let settings = &cli.common;
     let listener = listen_for_monitoring(cli).await?;
+    let pictures = cli.pictures.for_work()?;
     let shutdown = shutdown_signal();
     let (health, catalog) = (DatabaseHealth::new(), OnceLock::new());
     let workers = Workers::new(health.clone());
     let opening = Box::pin(async {
-        let (database, opened) = open(settings, health, None).await?;
+        let (database, opened) = open(settings, (health, pictures), None).await?;
         workers
             .start_monitoring(&opened)
             .start_workers(&opened, &process_name());
@@ -133,12 +136,12 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
 /// `serving` says how, otherwise for workers.
 async fn open(
     settings: &Common,
-    health: DatabaseHealth,
+    (health, pictures): (DatabaseHealth, Option<Arc<PictureOptions>>),
     serving: Option<Serving>,
 ) -> anyhow::Result<(Database, Catalog)> {
     let mut retry = Retry::forever();
     let mut database = Database::open_within(&mut retry, settings, &log_progress).await?;
-    database.health = health;
+    (database.health, database.pictures) = (health, pictures);
     let catalog = retry.run(async || {
         database.require_schema().await?;
         match serving {
@@ -282,7 +285,20 @@ fn authenticate(
             }
             _ => context,
         };
+        let sender = viewer.subject.as_deref().filter(|_| {
+            let may_send = [Role::Shopper, Role::Admin];
+            may_send.iter().any(|role| viewer.has(*role))
+        });
+        let sender = sender.map(|subject| PictureSender {
+            subject: Arc::from(subject),
+            is_admin: viewer.has(Role::Admin),
+            check: {
+                let guard = Arc::clone(&guard);
+                Arc::new(move || guard.check_picture())
+            },
+        });
         Ok(context
+            .pictures(catalog.clone(), sender)
             .work(session.work())
             .show_work(shows_work)
             .subject(viewer.subject.map(Arc::from))

@@ -100,8 +100,7 @@ impl ClientSettings {
             console: self.console,
             graphiql: self.graphiql,
             origin: self.storefront.0.storefront_origin.clone(),
-            identities: Vec::new(),
-            login: None,
+            ..Site::default()
         }
     }
 

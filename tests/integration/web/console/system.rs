@@ -143,7 +143,7 @@ fn operations_show_workers_and_recount_ratings() {
     in_console("admin", &[], async |browser, _| {
         open(browser, "/console/operations").await;
         browser
-            .wait("document.querySelectorAll('.workers tbody th').length === 15")
+            .wait("document.querySelectorAll('.workers tbody th').length === 16")
             .await;
         assert!(text(browser, ".workers").await.contains("Recounts reviews"));
         browser

@@ -125,7 +125,8 @@ pub(crate) struct PriceInput {
 /// An image, a video or a document.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct MediaInput {
-    /// The address of the file: an absolute `https` or `http` URL.
+    /// The address of the file: an absolute `https` or `http` URL. Pictures can be uploaded: send each to `/pictures`
+    /// with POST; the response has its `url`.
     url: Url,
     /// The alternative text, for people who cannot see the image or video.
     alt: Option<String>,

@@ -39,6 +39,8 @@ pub(crate) struct ErasureReceipt {
     reports: i32,
     /// The number of purchase records deleted.
     purchases: i32,
+    /// The number of uploaded pictures deleted, with their files, or anonymized.
+    pictures: i32,
     /// The number of idempotency records of mutations deleted.
     idempotency_records: i32,
 }
@@ -61,6 +63,8 @@ pub(crate) struct ErasureResidue {
     reports: i32,
     /// The number of purchase records.
     purchases: i32,
+    /// The number of uploaded pictures.
+    pictures: i32,
     /// The number of idempotency records of mutations.
     idempotency_records: i32,
 }
@@ -68,8 +72,8 @@ pub(crate) struct ErasureResidue {
 /// One page of an author's data.
 #[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct AuthorExport {
-    /// One JSON text per review, earlier version, vote, report, reply and purchase, each with a
-    /// `type`. Joined by line breaks they form a JSON Lines file.
+    /// One JSON text per review, earlier version, vote, report, reply, purchase and uploaded picture, each
+    /// with a `type`. Joined by line breaks they form a JSON Lines file.
     lines: Vec<String>,
     /// The cursor to pass as `after` for the next page; null at the end.
     end_cursor: Option<String>,
@@ -87,6 +91,7 @@ impl From<model::ErasureReceipt> for ErasureReceipt {
             replies: count(receipt.done.replies),
             reports: count(receipt.done.reports),
             purchases: count(receipt.done.purchases),
+            pictures: count(receipt.done.pictures),
             idempotency_records: count(receipt.done.idempotency_records),
         }
     }
@@ -102,6 +107,7 @@ impl From<model::Residue> for ErasureResidue {
             replies: count(residue.replies),
             reports: count(residue.reports),
             purchases: count(residue.purchases),
+            pictures: count(residue.pictures),
             idempotency_records: count(residue.idempotency_records),
         }
     }

@@ -1,0 +1,322 @@
+//! Pictures that people upload for products and reviews.
+//!
+//! The record of a picture is written before its file, and deleted after it, so that no file is left behind. A product or
+//! review claims its pictures before it is written. The worker deletes, a day later, what nothing shows any more.
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::PictureId;
+use vitrine_model::picture::{
+    MAX_UNUSED_PICTURES, MAX_UNUSED_PICTURES_OF_ADMINS, Picture, PictureName, PictureUse,
+    UNUSED_PICTURE_MILLIS,
+};
+use vitrine_model::product::Media;
+use vitrine_model::review::Review;
+use vitrine_model::worker::WorkerRun;
+use vitrine_pictures::clean::clean;
+pub use vitrine_pictures::{PictureFile, PictureStore, S3Options, StoreError};
+use vitrine_storage::pictures::{DuePicture, PictureClaim};
+use vitrine_storage::write::WriteUnit;
+use vitrine_storage::{StorageError, Store};
+
+use crate::outcome::ValidationErrors;
+use crate::{Catalog, DomainError};
+
+/// The number of pictures that the worker looks at per batch.
+const BATCH: u32 = 200;
+/// The number of files that are deleted at a time.
+const DELETED_AT_ONCE: usize = 8;
+/// How many waiting pictures are counted.
+const MAX_COUNTED: u64 = 100_000;
+
+/// Where uploaded pictures are kept, and where they are shown.
+#[derive(Debug)]
+pub struct PictureOptions {
+    /// Their files.
+    pub store: PictureStore,
+    /// The address that their addresses begin with, without a slash at the end.
+    pub address: String,
+}
+
+impl PictureOptions {
+    /// Returns the public address of a picture.
+    #[must_use]
+    pub fn url(&self, name: PictureName) -> String {
+        format!("{}/{name}", self.address)
+    }
+
+    /// Returns the picture that an address shows; `None` if it is not an address of this service.
+    fn shown_at(&self, url: &str) -> Option<OwnAddress> {
+        let name = url.strip_prefix(&*self.address)?.strip_prefix('/')?;
+        Some(OwnAddress {
+            url: url.to_owned(),
+            name: PictureName::parse(name),
+        })
+    }
+}
+
+/// An address of this service.
+#[derive(PartialEq, Eq)]
+struct OwnAddress {
+    url: String,
+    /// The picture; `None` if there can be none at this address.
+    name: Option<PictureName>,
+}
+
+/// A picture that was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedPicture {
+    /// The picture.
+    pub picture: Picture,
+    /// Its public address.
+    pub url: String,
+    /// When it is deleted if nothing shows it.
+    pub expires_at: Timestamp,
+}
+
+impl Catalog {
+    /// Returns whether a person may send another picture: too many that nothing shows would fill the store.
+    ///
+    /// # Errors
+    /// [`DomainError::Forbidden`] if the service takes no pictures.
+    pub async fn may_send_picture(&self, by: &str, is_admin: bool) -> Result<bool, DomainError> {
+        self.taken_pictures()?;
+        let max = if is_admin {
+            MAX_UNUSED_PICTURES_OF_ADMINS
+        } else {
+            MAX_UNUSED_PICTURES
+        };
+        let by = by.to_owned();
+        let unused = self
+            .read(|store| async move { store.count_unused_pictures(&by, max).await })
+            .await?;
+        Ok(unused < max)
+    }
+
+    /// Stores a picture without its metadata.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] if it is no picture that can be shown.
+    pub async fn add_picture(
+        &self,
+        by: &str,
+        bytes: Bytes,
+    ) -> Result<ReceivedPicture, DomainError> {
+        let options = self.taken_pictures()?;
+        let cleaned = tokio::task::spawn_blocking(move || clean(bytes)).await;
+        let cleaned = cleaned.map_err(|lost| DomainError::Internal(Box::new(lost)))?;
+        let cleaned =
+            cleaned.map_err(|refusal| DomainError::invalid("body", refusal.to_string()))?;
+        let name = PictureName {
+            id: PictureId::random(),
+            format: cleaned.format,
+        };
+        let picture = Picture {
+            name,
+            width: cleaned.width,
+            height: cleaned.height,
+            bytes: cleaned.bytes.len() as u64,
+            by: Some(by.to_owned()),
+            created_at: self.now(),
+        };
+        let expires_at = picture.created_at.plus_millis(UNUSED_PICTURE_MILLIS);
+        let record = picture.clone();
+        self.write(|store| async move { store.insert_picture(&record, expires_at).await })
+            .await?;
+        let stored = options.store.put(name, cleaned.bytes).await;
+        stored.map_err(|error| unavailable(&error))?;
+        Ok(ReceivedPicture {
+            url: options.url(name),
+            picture,
+            expires_at,
+        })
+    }
+
+    /// Opens the file of a picture; `None` if there is none.
+    pub async fn open_picture(
+        &self,
+        name: PictureName,
+    ) -> Result<Option<PictureFile>, DomainError> {
+        let Some(options) = self.pictures() else {
+            return Ok(None);
+        };
+        let opened = options.store.get(name).await;
+        opened.map_err(|error| unavailable(&error))
+    }
+
+    fn taken_pictures(&self) -> Result<&PictureOptions, DomainError> {
+        self.pictures()
+            .ok_or_else(|| DomainError::Forbidden("This service takes no pictures.".to_owned()))
+    }
+
+    /// Notes that a review is about to show pictures: those that it did not show before. They must be its author's.
+    /// Returns what is wrong with its media.
+    pub(crate) async fn claim_review_pictures(
+        &self,
+        before: &[Media],
+        review: &Review,
+    ) -> Result<ValidationErrors, DomainError> {
+        let ours = self.new_addresses(before, &review.media);
+        let (Some(ours), Some(author)) = (ours, &review.author) else {
+            return Ok(ValidationErrors::default());
+        };
+        let claim = PictureClaim {
+            ids: ids_of(&ours),
+            by: PictureUse::Review(review.product_id, review.id),
+            sent_by: Some(author.id.clone()),
+            until: self.now().plus_millis(UNUSED_PICTURE_MILLIS),
+        };
+        let missing = self
+            .write(|store| async move { store.claim_pictures(&claim).await })
+            .await?;
+        Ok(unclaimed(&review.media, &ours, &missing))
+    }
+
+    /// Notes in a transaction that a product is about to show pictures: those that it did not show before, whoever sent
+    /// them. Returns what is wrong with its media.
+    pub(crate) async fn claim_product_pictures(
+        &self,
+        (before, media): (&[Media], &[Media]),
+        by: PictureUse,
+        unit: &mut WriteUnit,
+    ) -> Result<ValidationErrors, StorageError> {
+        let Some(ours) = self.new_addresses(before, media) else {
+            return Ok(ValidationErrors::default());
+        };
+        let claim = PictureClaim {
+            ids: ids_of(&ours),
+            by,
+            sent_by: None,
+            until: self.now().plus_millis(UNUSED_PICTURE_MILLIS),
+        };
+        let missing = unit.claim_pictures(&claim).await?;
+        Ok(unclaimed(media, &ours, &missing))
+    }
+
+    /// The addresses of this service among media that were not there before, each once; `None` if there are none.
+    fn new_addresses(&self, before: &[Media], media: &[Media]) -> Option<Vec<OwnAddress>> {
+        let options = self.pictures()?;
+        let is_new = |media: &&Media| !before.iter().any(|one| one.url == media.url);
+        let new = media.iter().filter(is_new);
+        let ours = new.filter_map(|one| options.shown_at(&one.url));
+        let mut ours: Vec<OwnAddress> = ours.collect();
+        ours.sort_by(|one, other| one.url.cmp(&other.url));
+        ours.dedup();
+        (!ours.is_empty()).then_some(ours)
+    }
+
+    /// Deletes pictures that nothing has shown for a day, and those of erased people. A process without a store of
+    /// pictures leaves them to others.
+    pub async fn delete_unused_pictures(&self) -> Result<WorkerRun, DomainError> {
+        let (catalog, now) = (self.clone(), self.now());
+        self.maintain(|store| async move {
+            if store.count_due_pictures(now, 1).await? == 0 {
+                return Ok(WorkerRun::default());
+            }
+            let due = store.due_pictures(now, BATCH).await?;
+            let shown = catalog.look_at_pictures(&store, &due).await?;
+            let (deleted, _) = catalog.delete_removed_pictures(&store).await?;
+            Ok(WorkerRun {
+                done: shown + deleted,
+                backlog: store.count_due_pictures(now, MAX_COUNTED).await?,
+                ..WorkerRun::default()
+            })
+        })
+        .await
+    }
+
+    /// Keeps those of these pictures for another day that something shows, and marks the others as removed. Returns how
+    /// many are shown.
+    async fn look_at_pictures(
+        &self,
+        store: &Store,
+        due: &[DuePicture],
+    ) -> Result<u64, StorageError> {
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let now = self.now();
+        let shown = store.shown_pictures(due).await?;
+        let later = now.plus_millis(UNUSED_PICTURE_MILLIS);
+        store.keep_pictures(&shown, later).await?;
+        if self.pictures().is_some() {
+            let mut unshown: Vec<PictureId> = due.iter().map(|one| one.name.id).collect();
+            unshown.retain(|id| !shown.contains(id));
+            store.mark_pictures_removed(&unshown, now).await?;
+        }
+        Ok(shown.len() as u64)
+    }
+
+    /// Deletes the files and records of pictures that are marked as removed. Returns how many, and whether none is left:
+    /// this process may have no store, or its store may fail.
+    pub(crate) async fn delete_removed_pictures(
+        &self,
+        store: &Store,
+    ) -> Result<(u64, bool), StorageError> {
+        let mut deleted = 0;
+        loop {
+            let removed = store.removed_pictures(self.now(), BATCH).await?;
+            let Some(options) = self.pictures().filter(|_| !removed.is_empty()) else {
+                return Ok((deleted, removed.is_empty()));
+            };
+            let files = removed
+                .into_iter()
+                .map(|name| async move { options.store.delete(name).await.map(|()| name.id) });
+            let files = stream::iter(files).buffer_unordered(DELETED_AT_ONCE);
+            let (gone, failed): (Vec<_>, Vec<_>) = files
+                .collect::<Vec<_>>()
+                .await
+                .into_iter()
+                .partition(Result::is_ok);
+            let gone: Vec<PictureId> = gone.into_iter().flatten().collect();
+            store.delete_pictures(&gone).await?;
+            deleted += gone.len() as u64;
+            if let Some(Err(error)) = failed.first() {
+                log(error);
+                return Ok((deleted, false));
+            }
+        }
+    }
+
+    /// The address of a picture, for the person who sent it.
+    pub(crate) fn picture_address(&self, name: PictureName) -> String {
+        let options = self.pictures();
+        options.map_or_else(|| name.to_string(), |options| options.url(name))
+    }
+}
+
+fn ids_of(addresses: &[OwnAddress]) -> Vec<PictureId> {
+    let names = addresses.iter().filter_map(|one| one.name);
+    names.map(|name| name.id).collect()
+}
+
+/// Returns what is wrong with media: they show pictures that are missing.
+fn unclaimed(media: &[Media], ours: &[OwnAddress], missing: &[PictureId]) -> ValidationErrors {
+    let is_missing = |url: &str| match ours.iter().find(|one| one.url == url) {
+        None => false,
+        Some(address) => address.name.is_none_or(|name| missing.contains(&name.id)),
+    };
+    let mut errors = ValidationErrors::default();
+    for (at, one) in media.iter().enumerate() {
+        if is_missing(&one.url) {
+            let message = "there is no such picture, or another person sent it; one that nothing \
+                           shows is kept for a day: upload it again";
+            errors.missing(&[&"media", &at, &"url"], message);
+        }
+    }
+    errors
+}
+
+/// The store of pictures cannot be used at the moment.
+fn unavailable(error: &StoreError) -> DomainError {
+    log(error);
+    DomainError::Unavailable(None)
+}
+
+/// The reason is for operators.
+fn log(error: &StoreError) {
+    let source = std::error::Error::source(error);
+    let source = source.map(ToString::to_string).unwrap_or_default();
+    tracing::error!(%error, source, "pictures cannot be stored, read or deleted");
+}

@@ -1,0 +1,397 @@
+//! Records of uploaded pictures. Their files are elsewhere.
+//!
+//! `uses` names what may show a picture: `{p}` a product, `{p, r}` a review. It is added before the product or review is
+//! written, so there may be uses that show nothing; none is missing. `due` is when the worker `pictures` looks next
+//! whether something shows the picture. `removed` is set before the file is deleted, and never unset.
+
+use futures_util::TryStreamExt as _;
+use mongodb::ClientSession;
+use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{AuthorId, PictureId, ProductId, ReviewId};
+use vitrine_model::picture::{Picture, PictureName, PictureUse};
+use vitrine_model::review::ReviewStatus;
+
+use crate::documents::REFERENCE_VERSION;
+use crate::raw::{Fields, Read, date, stored_id};
+use crate::reviews::COLLECTION as REVIEWS;
+use crate::write::WriteUnit;
+use crate::{StorageError, Store};
+
+pub(crate) const PICTURES: &str = "pictures";
+const PRODUCTS: &str = "products";
+
+/// Pictures that a product or review is about to show.
+#[derive(Clone, Debug)]
+pub struct PictureClaim {
+    /// The pictures.
+    pub ids: Vec<PictureId>,
+    /// What shows them.
+    pub by: PictureUse,
+    /// The person who must have sent them; `None` if it may be anybody.
+    pub sent_by: Option<AuthorId>,
+    /// Until when they are kept even if nothing shows them.
+    pub until: Timestamp,
+}
+
+/// A picture of which it is to be found out whether something shows it.
+#[derive(Clone, Debug)]
+pub struct DuePicture {
+    /// The name of its file.
+    pub name: PictureName,
+    uses: Vec<PictureUse>,
+}
+
+impl Store {
+    /// Stores the record of a picture that is kept until an instant if nothing shows it. One command.
+    pub async fn insert_picture(
+        &self,
+        picture: &Picture,
+        until: Timestamp,
+    ) -> Result<(), StorageError> {
+        let mut document = doc! {
+            "_id": stored_id(picture.name.id.to_i64()),
+            "schema_version": REFERENCE_VERSION,
+            "format": picture.name.format.extension(),
+            "width": i64::from(picture.width),
+            "height": i64::from(picture.height),
+            "bytes": i64::try_from(picture.bytes).unwrap_or(i64::MAX),
+            "created_at": date(picture.created_at),
+            "due": date(until),
+        };
+        if let Some(by) = &picture.by {
+            document.insert("by", by);
+        }
+        self.documents(PICTURES).insert_one(document).await?;
+        Ok(())
+    }
+
+    /// Counts the pictures of a person that nothing has ever shown, up to a maximum. One command, index `by`.
+    pub async fn count_unused_pictures(&self, by: &str, max: u64) -> Result<u64, StorageError> {
+        let pictures = self.documents(PICTURES);
+        let counted = pictures
+            .count_documents(doc! { "by": by, "uses": { "$exists": false } })
+            .hint(Hint::Name("by".to_owned()))
+            .limit(max)
+            .max_time(self.max_time);
+        Ok(counted.await?)
+    }
+
+    /// Notes that something is about to show pictures. Returns those that are not there, or were sent by somebody else.
+    /// One command, and another one if there are some.
+    pub async fn claim_pictures(
+        &self,
+        claim: &PictureClaim,
+    ) -> Result<Vec<PictureId>, StorageError> {
+        let (filter, update) = claim.write();
+        let updated = self.documents(PICTURES).update_many(filter, update).await?;
+        if claim.is_whole(updated.matched_count) {
+            return Ok(Vec::new());
+        }
+        let pictures = self.raw(PICTURES);
+        let find = pictures.find(claim.filter());
+        let found = find.projection(doc! { "_id": 1 }).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        claim.missing_from(&found)
+    }
+
+    /// Returns pictures that are to be looked at by now, those that are longest due first. One command, index `due`.
+    pub async fn due_pictures(
+        &self,
+        now: Timestamp,
+        max: u32,
+    ) -> Result<Vec<DuePicture>, StorageError> {
+        let filter = doc! { "due": { "$lte": date(now) }, "removed": { "$ne": true } };
+        let found = self.find_due(filter, max).await?;
+        found.iter().map(|doc| read_due(doc)).collect()
+    }
+
+    /// Counts the pictures that are due, up to a maximum. One command.
+    pub async fn count_due_pictures(&self, now: Timestamp, max: u64) -> Result<u64, StorageError> {
+        let pictures = self.documents(PICTURES);
+        let counted = pictures
+            .count_documents(doc! { "due": { "$lte": date(now) } })
+            .hint(Hint::Name("due".to_owned()))
+            .limit(max)
+            .max_time(self.max_time);
+        Ok(counted.await?)
+    }
+
+    /// Returns those of these pictures that are shown: by a product that exists, whose history may name them, or by a
+    /// review that is not deleted. At most two commands.
+    pub async fn shown_pictures(
+        &self,
+        pictures: &[DuePicture],
+    ) -> Result<Vec<PictureId>, StorageError> {
+        let uses = || pictures.iter().flat_map(|picture| &picture.uses);
+        let product = |of: &PictureUse| match of {
+            PictureUse::Product(product) => Some(stored_id(product.to_i64())),
+            PictureUse::Review(..) => None,
+        };
+        let review = |of: &PictureUse| match of {
+            PictureUse::Product(_) => None,
+            PictureUse::Review(product, review) => {
+                Some((stored_id(product.to_i64()), stored_id(review.to_i64())))
+            }
+        };
+        let products: Vec<Bson> = uses().filter_map(product).collect();
+        let (of, reviews): (Vec<Bson>, Vec<Bson>) = uses().filter_map(review).unzip();
+        let mut showing = Showing::default();
+        if !products.is_empty() {
+            let filter = doc! { "_id": { "$in": products } };
+            let projection = doc! { "_id": 1 };
+            for found in self.find_uses(PRODUCTS, filter, projection).await? {
+                let id = Fields::of(PRODUCTS, &found).id("_id")?;
+                showing.products.push(ProductId::from_i64(id));
+            }
+        }
+        if !reviews.is_empty() {
+            let filter = doc! {
+                "_id": { "$in": reviews },
+                "product_id": { "$in": of },
+                "status": { "$ne": ReviewStatus::Deleted.name() },
+            };
+            let projection = doc! { "_id": 1, "media.url": 1 };
+            for found in self.find_uses(REVIEWS, filter, projection).await? {
+                let fields = Fields::of(REVIEWS, &found);
+                let review = ReviewId::from_i64(fields.id("_id")?);
+                let urls = fields.docs("media", |media| media.string("url"))?;
+                let of_review = urls.into_iter().map(|url| (review, url));
+                showing.reviews.extend(of_review);
+            }
+        }
+        let shown = pictures.iter().filter(|picture| showing.shows(picture));
+        Ok(shown.map(|picture| picture.name.id).collect())
+    }
+
+    /// Keeps pictures until an instant. One command.
+    pub async fn keep_pictures(
+        &self,
+        ids: &[PictureId],
+        until: Timestamp,
+    ) -> Result<(), StorageError> {
+        let update = doc! { "$set": { "due": date(until) } };
+        self.update_pictures(with_ids(ids), update).await
+    }
+
+    /// Marks those of these pictures as removed that are still due. From then on nothing can show them. One command.
+    pub async fn mark_pictures_removed(
+        &self,
+        ids: &[PictureId],
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let mut filter = with_ids(ids);
+        filter.insert("due", doc! { "$lte": date(now) });
+        let update = doc! { "$set": { "removed": true } };
+        self.update_pictures(filter, update).await
+    }
+
+    /// Returns pictures that are marked as removed. One command, index `due`.
+    pub async fn removed_pictures(
+        &self,
+        now: Timestamp,
+        max: u32,
+    ) -> Result<Vec<PictureName>, StorageError> {
+        let filter = doc! { "due": { "$lte": date(now) }, "removed": true };
+        let found = self.find_due(filter, max).await?;
+        let read = |doc: &RawDocumentBuf| read_due(doc).map(|due| due.name);
+        found.iter().map(read).collect()
+    }
+
+    /// Deletes the records of pictures whose files are deleted. One command.
+    pub async fn delete_pictures(&self, ids: &[PictureId]) -> Result<(), StorageError> {
+        let pictures = self.documents(PICTURES);
+        pictures.delete_many(with_ids(ids)).await?;
+        Ok(())
+    }
+
+    /// Returns at most `max` pictures that a person sent after this one, in the order of ids. One command, index `by`.
+    pub async fn page_pictures_of(
+        &self,
+        by: &AuthorId,
+        after: Option<PictureId>,
+        max: u32,
+    ) -> Result<Vec<Picture>, StorageError> {
+        let mut filter = doc! { "by": &by.0 };
+        if let Some(after) = after {
+            filter.insert("_id", doc! { "$gt": stored_id(after.to_i64()) });
+        }
+        let pictures = self.raw(PICTURES);
+        let find = pictures
+            .find(filter)
+            .sort(doc! { "by": 1, "_id": 1 })
+            .hint(Hint::Name("by".to_owned()))
+            .limit(i64::from(max));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        found.iter().map(|doc| read_picture(doc)).collect()
+    }
+
+    async fn find_due(
+        &self,
+        filter: Document,
+        max: u32,
+    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+        let pictures = self.raw(PICTURES);
+        let find = pictures
+            .find(filter)
+            .sort(doc! { "due": 1 })
+            .hint(Hint::Name("due".to_owned()))
+            .limit(i64::from(max));
+        Ok(find.max_time(self.max_time).await?.try_collect().await?)
+    }
+
+    async fn find_uses(
+        &self,
+        collection: &str,
+        filter: Document,
+        projection: Document,
+    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+        let collection = self.raw(collection);
+        let find = collection
+            .find(filter)
+            .projection(projection)
+            .hint(Hint::Name("_id_".to_owned()));
+        Ok(find.max_time(self.max_time).await?.try_collect().await?)
+    }
+
+    async fn update_pictures(
+        &self,
+        filter: Document,
+        update: Document,
+    ) -> Result<(), StorageError> {
+        let pictures = self.documents(PICTURES);
+        pictures.update_many(filter, update).await?;
+        Ok(())
+    }
+}
+
+impl WriteUnit {
+    /// As [`Store::claim_pictures`], in this transaction.
+    pub async fn claim_pictures(
+        &mut self,
+        claim: &PictureClaim,
+    ) -> Result<Vec<PictureId>, StorageError> {
+        let (store, session) = self.parts();
+        let (filter, update) = claim.write();
+        let pictures = store.documents(PICTURES);
+        let updated = pictures.update_many(filter, update).session(&mut *session);
+        if claim.is_whole(updated.await?.matched_count) {
+            return Ok(Vec::new());
+        }
+        let found = find_in(store, session, claim.filter()).await?;
+        claim.missing_from(&found)
+    }
+}
+
+async fn find_in(
+    store: &Store,
+    session: &mut ClientSession,
+    filter: Document,
+) -> Result<Vec<RawDocumentBuf>, StorageError> {
+    let pictures = store.raw(PICTURES);
+    let find = pictures.find(filter).projection(doc! { "_id": 1 });
+    let mut cursor = find.session(&mut *session).await?;
+    Ok(cursor.stream(session).try_collect().await?)
+}
+
+impl PictureClaim {
+    fn filter(&self) -> Document {
+        let mut filter = with_ids(&self.ids);
+        filter.insert("removed", doc! { "$ne": true });
+        if let Some(by) = &self.sent_by {
+            filter.insert("by", &by.0);
+        }
+        filter
+    }
+
+    fn write(&self) -> (Document, Document) {
+        let shown_by = match self.by {
+            PictureUse::Product(product) => doc! { "p": stored_id(product.to_i64()) },
+            PictureUse::Review(product, review) => {
+                doc! { "p": stored_id(product.to_i64()), "r": stored_id(review.to_i64()) }
+            }
+        };
+        let update = doc! {
+            "$addToSet": { "uses": shown_by },
+            "$max": { "due": date(self.until) },
+        };
+        (self.filter(), update)
+    }
+
+    fn is_whole(&self, matched: u64) -> bool {
+        matched == self.ids.len() as u64
+    }
+
+    fn missing_from(&self, found: &[RawDocumentBuf]) -> Result<Vec<PictureId>, StorageError> {
+        let read = |doc: &RawDocumentBuf| Fields::of(PICTURES, doc).id("_id");
+        let found = found.iter().map(read).collect::<Read<Vec<i64>>>()?;
+        let is_missing = |id: &&PictureId| !found.contains(&id.to_i64());
+        Ok(self.ids.iter().filter(is_missing).copied().collect())
+    }
+}
+
+/// What shows pictures.
+#[derive(Default)]
+struct Showing {
+    products: Vec<ProductId>,
+    /// Reviews, each with the address of one of its media.
+    reviews: Vec<(ReviewId, String)>,
+}
+
+impl Showing {
+    fn shows(&self, picture: &DuePicture) -> bool {
+        let end = format!("/{}", picture.name);
+        picture.uses.iter().any(|shown_by| match shown_by {
+            PictureUse::Product(product) => self.products.contains(product),
+            PictureUse::Review(_, review) => {
+                let mut media = self.reviews.iter();
+                media.any(|(of, url)| of == review && url.ends_with(&end))
+            }
+        })
+    }
+}
+
+fn with_ids(ids: &[PictureId]) -> Document {
+    let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
+    doc! { "_id": { "$in": ids } }
+}
+
+fn read_name(fields: &Fields<'_>) -> Read<PictureName> {
+    let (id, format) = (fields.id("_id")?, fields.str("format")?);
+    let name = PictureName::parse(&format!("{id:014x}.{format}"));
+    name.ok_or_else(|| fields.corrupt("format"))
+}
+
+fn read_due(doc: &RawDocument) -> Read<DuePicture> {
+    let fields = Fields::of(PICTURES, doc);
+    let uses = fields.docs("uses", |shown_by| {
+        let product = ProductId::from_i64(shown_by.id("p")?);
+        let review = shown_by.opt_id("r")?.map(ReviewId::from_i64);
+        Ok(review.map_or(PictureUse::Product(product), |review| {
+            PictureUse::Review(product, review)
+        }))
+    })?;
+    Ok(DuePicture {
+        name: read_name(&fields)?,
+        uses,
+    })
+}
+
+fn read_picture(doc: &RawDocument) -> Read<Picture> {
+    let fields = Fields::of(PICTURES, doc);
+    let number = |field| {
+        fields
+            .i64(field)
+            .map(|value| u32::try_from(value).unwrap_or(0))
+    };
+    Ok(Picture {
+        name: read_name(&fields)?,
+        width: number("width")?,
+        height: number("height")?,
+        bytes: u64::try_from(fields.i64("bytes")?).unwrap_or(0),
+        by: fields.opt_string("by")?,
+        created_at: fields.date("created_at")?,
+    })
+}
