@@ -79,7 +79,7 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser for pages of this host and port. `None` if the tests in a browser are left out
+    /// Starts a browser for pages of this host and port, which it also finds as `pictures.test`. `None` if the tests in a browser are left out
     /// on purpose.
     ///
     /// # Panics
@@ -87,7 +87,7 @@ impl Browser {
     pub async fn start(host: &str) -> Option<Self> {
         let program = program()?;
         let profile = tempfile::tempdir().expect("a directory for the profile");
-        let child = spawn(&program, profile.path());
+        let child = spawn(&program, profile.path(), host);
         let port_file = profile.path().join("DevToolsActivePort");
         let read = async || {
             let text = std::fs::read_to_string(&port_file).ok()?;
@@ -452,7 +452,7 @@ fn thrown(answer: &Value) -> Option<String> {
     Some(description.map_or_else(|| details.to_string(), ToOwned::to_owned))
 }
 
-fn spawn(program: &Path, profile: &Path) -> Child {
+fn spawn(program: &Path, profile: &Path, host: &str) -> Child {
     let mut command = Command::new(program);
     command
         .args([
@@ -468,6 +468,7 @@ fn spawn(program: &Path, profile: &Path) -> Child {
             "--force-color-profile=srgb",
         ])
         .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--host-resolver-rules=MAP pictures.test {host}"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

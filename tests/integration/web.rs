@@ -18,6 +18,8 @@ use crate::operators::with_service;
 
 /// A text that would end an element, close an attribute, and turn what follows around.
 const HOSTILE: &str = "</script><img src=x onerror=\"alert('1')\">\u{202e}";
+/// Where browsers find the pictures of a service.
+const PICTURES: [&str; 2] = ["--pictures-address", "http://pictures.test/pictures"];
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// Monitors in two brands, with sizes in two units; a film; a product with hostile texts.
@@ -85,6 +87,26 @@ fn in_browser(body: impl AsyncFnOnce(&mut Browser, &str)) {
             let Some(mut browser) = Browser::start(address).await else {
                 return;
             };
+            body(&mut browser, address).await;
+            browser.assert_well();
+        })
+        .await;
+    });
+}
+
+/// Runs a test in a browser on the shop of these tests, which takes pictures.
+fn in_browser_with_pictures(body: impl AsyncFnOnce(&mut Browser, &str)) {
+    test(async |app| {
+        app.has(shop()).await;
+        let folder = tempfile::tempdir().unwrap();
+        let pictures = folder.path().display().to_string();
+        let options = ["--storefront", "--console", "--cost-per-second", "0"];
+        let options = [&options[..], &["--pictures", &pictures], &PICTURES].concat();
+        with_service(app, &options, async |address, _| {
+            let Some(mut browser) = Browser::start(address).await else {
+                return;
+            };
+            browser.allow("http://pictures.test");
             body(&mut browser, address).await;
             browser.assert_well();
         })

@@ -42,6 +42,7 @@ impl Document {
             "graphiql": site.graphiql,
             "actAs": !site.identities.is_empty(),
             "login": site.login.as_ref().map(Login::for_page),
+            "pictures": site.pictures,
         });
         html.json(&first).raw("</script></body></html>\n");
         html.finish()
@@ -200,6 +201,7 @@ impl Frame {
             "actAs": !site.identities.is_empty(),
             "storefront": site.storefront,
             "login": site.login.as_ref().map(Login::for_page),
+            "pictures": site.pictures,
         });
         html.json(&first).raw("</script></body></html>\n");
         html.finish()

@@ -22,6 +22,8 @@ use crate::{assets, document, pictures};
 const STORE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                             img-src 'self' https:; form-action 'self'; base-uri 'none'; \
                             frame-ancestors 'none'; connect-src 'self'";
+/// The images in it.
+const IMAGES: &str = "img-src 'self' https:";
 /// GraphiQL's editor writes style sheets and has pictures in its own.
 const GRAPHIQL_POLICY: &str = "default-src 'none'; script-src 'self'; \
                                style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -58,6 +60,8 @@ pub struct Site {
     /// The public origin of the shop, such as `https://shop.example`. With it, canonical addresses
     /// and structured data are absolute.
     pub origin: Option<String>,
+    /// The address that those of uploaded pictures begin with; `None` if the service takes none.
+    pub pictures: Option<String>,
     /// As whom visitors may act. For development only.
     pub identities: Vec<Identity>,
     /// How visitors sign in at an identity provider.
@@ -65,14 +69,30 @@ pub struct Site {
 }
 
 impl Site {
-    /// What browsers may do on a page of the storefront or the console: as above, and send codes and
-    /// refresh tokens to the identity provider, if there is one.
+    /// What browsers may do on a page of the storefront or the console: as above, show uploaded pictures, and send codes
+    /// and refresh tokens to the identity provider, if there is one.
     fn policy(&self) -> String {
-        match self.login.as_ref().and_then(Login::origin) {
-            Some(origin) => format!("{STORE_POLICY} {origin}"),
-            None => STORE_POLICY.to_owned(),
+        let mut policy = STORE_POLICY.to_owned();
+        // Only pictures of hosts without encryption need a line of their own.
+        let pictures = self.pictures.as_deref();
+        if let Some(origin) = pictures
+            .and_then(origin_of)
+            .filter(|one| one.starts_with("http:"))
+        {
+            policy = policy.replace(IMAGES, &format!("{IMAGES} {origin}"));
         }
+        if let Some(origin) = self.login.as_ref().and_then(Login::origin) {
+            policy = format!("{policy} {origin}");
+        }
+        policy
     }
+}
+
+/// Returns scheme, host and port of an address.
+fn origin_of(address: &str) -> Option<&str> {
+    let host = address.find("://")? + 3;
+    let end = address[host..].find('/');
+    Some(&address[..end.map_or(address.len(), |end| host + end)])
 }
 
 /// What all pages share.

@@ -33,8 +33,21 @@ pub(crate) fn picture(product: &Value) -> String {
     }
 }
 
-/// Whether the host of an address is not reserved for examples (RFC 2606).
+/// Whether an address has the form of those of uploaded pictures.
+fn is_uploaded(url: &str) -> bool {
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let (digits, extension) = name.split_once('.').unwrap_or_default();
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    digits.len() == 14
+        && digits.bytes().all(is_digit)
+        && ["jpg", "png", "webp"].contains(&extension)
+}
+
+/// Whether an address shows an uploaded picture, or its host is not reserved for examples (RFC 2606).
 pub(crate) fn is_real(url: &str) -> bool {
+    if is_uploaded(url) {
+        return true;
+    }
     let Some(rest) = url.strip_prefix("https://") else {
         return false;
     };
@@ -166,6 +179,8 @@ mod tests {
             "https://media.example.com/a.jpg",
             "https://shop.example",
             "http://a.test/x",
+            "http://a.test/0123456789abcd.svg",
+            "http://a.test/0123456789ABCD.jpg",
         ] {
             assert!(!is_real(url), "{url}");
         }
@@ -173,6 +188,7 @@ mod tests {
             "https://cdn.shop.test/a.jpg",
             "https://notexample.com/a",
             "https://a.co:444/",
+            "http://127.0.0.1:8080/pictures/0123456789abcd.jpg",
         ] {
             assert!(is_real(url), "{url}");
         }

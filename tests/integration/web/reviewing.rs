@@ -1,11 +1,14 @@
 //! Shoppers write, change, vote and report, in a browser.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use vitrine_harness::browser::Browser;
 use vitrine_harness::http;
 
-use super::{count, in_browser, shopper, sign_in, text};
+use super::{count, in_browser, in_browser_with_pictures, shopper, sign_in, text};
 use crate::operators::ask;
+use crate::pictures::PHOTO;
 
 /// Replaces the text of a field.
 async fn fill(browser: &mut Browser, field: &str, value: &str) {
@@ -195,6 +198,68 @@ fn the_review_of_somebody_else_is_offered_and_not_pushed_in() {
             .await;
         browser
             .wait("document.querySelector('.big')?.textContent === '5.0'")
+            .await;
+    });
+}
+
+/// Chooses a file in a field.
+pub(super) async fn choose_file(browser: &mut Browser, field: &str, name: &str, content: &[u8]) {
+    let (field, name, content) = (json!(field), json!(name), json!(STANDARD.encode(content)));
+    browser
+        .eval(&format!(
+            "(async () => {{ const content = Uint8Array.from(atob({content}), (char) => char.charCodeAt(0)); \
+             const carried = new DataTransfer(); carried.items.add(new File([content], {name})); \
+             const field = document.querySelector({field}); field.files = carried.files; \
+             field.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+        ))
+        .await;
+}
+
+/// Waits until a picture is drawn.
+pub(super) async fn drawn(browser: &mut Browser, selector: &str) {
+    let look = format!(
+        "document.querySelector({})?.naturalWidth > 0",
+        json!(selector)
+    );
+    browser.wait(&look).await;
+}
+
+#[test]
+fn pictures_are_uploaded_refused_removed_and_shown_to_others() {
+    in_browser_with_pictures(async |browser, _| {
+        browser.open("/p/silo-monitor-3").await;
+        sign_in(browser, &shopper("ada")).await;
+        browser.click(".own .button").await;
+        browser.click(".choice label:nth-child(4) input").await;
+        browser.click("#body").await;
+        browser.write("Sharp from edge to edge.").await;
+        choose_file(browser, "#pictures", "a.gif", b"GIF89a").await;
+        browser
+            .wait("document.querySelector('.own-pictures [role=alert]')?.textContent.includes('is a GIF')")
+            .await;
+        browser.forgive("400");
+        for number in 1..=2 {
+            choose_file(browser, "#pictures", "desk.jpg", PHOTO).await;
+            let all = format!("document.querySelectorAll('.own-pictures li').length === {number}");
+            browser.wait(&all).await;
+        }
+        drawn(browser, ".own-pictures img").await;
+        browser.click(".own-pictures li:nth-child(2) button").await;
+        browser.click("#media-0").await;
+        browser.write("On my desk").await;
+        browser.click(".review-form [type=submit]").await;
+        drawn(browser, ".opinion .files img[alt='On my desk']").await;
+        browser.open("/p/silo-monitor-3").await;
+        drawn(browser, ".opinion .files img[alt='On my desk']").await;
+        assert_eq!(count(browser, ".opinion .files img").await, 1);
+        browser.click_text(".own .button", "Edit").await;
+        drawn(browser, ".own-pictures img").await;
+        browser.click(".own-pictures li button").await;
+        browser.click(".review-form [type=submit]").await;
+        browser
+            .wait(
+                "document.querySelector('.opinion') && !document.querySelector('.opinion .files')",
+            )
             .await;
     });
 }

@@ -1,6 +1,10 @@
 // @ts-check
 // Forms, made from the input types of the API. A field that the API adds has a control at once.
 import { h } from "../vendor/preact/preact.js";
+import { useState } from "../vendor/preact/hooks.js";
+import { first as page } from "../shared/first.js";
+import { isOwn } from "../shared/pictures.js";
+import { PICTURE_TYPES, sendPicture } from "../shared/send.js";
 import { fieldsOf, labelOf, shapeOf, valuesOf } from "./schema.js";
 import { CategoryField, DimensionField, ProductField, SupplierField, UnitField } from "./pickers.js";
 import { draftOf } from "./values.js";
@@ -9,6 +13,8 @@ import { draftOf } from "./values.js";
 /** @typedef {import("./schema.js").Types} Types */
 /** @typedef {{ id: string, value: string, onChange: (value: string) => void, invalid: boolean, describedBy: string, required: boolean }} Control */
 
+/** Larger pictures are made smaller before they are sent, in bytes: the service takes 8 MiB. */
+const LARGE = 8_000_000;
 /** Texts that have several lines. */
 const LONG = ["description", "ingredients", "text", "note"];
 
@@ -171,6 +177,7 @@ function Rows({ types, field, draft, onChange, refusals, path, id }) {
         "fieldset",
         { class: "item", key: at },
         h("legend", { class: "hidden" }, `${label} ${at + 1}`),
+        field.name === "media" && isOwn(item.url) && h("img", { class: "preview", src: item.url, alt: "", width: 72, height: 72 }),
         h(Wrong, { id: `${own}-${at}-wrong`, refusals: refusedAt(refusals, [...path, String(at)]) }),
         h("div", { class: "row" }, h(Fields, { types, type: shape.name, draft: item, onChange: (/** @type {any} */ next) => onChange(draft.map((one, index) => (index === at ? next : one))), refusals, path: [...path, String(at)], id, terse: true })),
         h(
@@ -182,5 +189,34 @@ function Rows({ types, field, draft, onChange, refusals, path, id }) {
       ),
     ),
     h("button", { type: "button", class: "button quiet small", onClick: add }, "Add", h("span", { class: "hidden" }, ` to ${label}`)),
+    field.name === "media" && page.pictures && h(PictureSender, { id: own, onSent: (url) => onChange([...draft, { ...draftOf(types, shape, null), url, kind: "IMAGE" }]) }),
+  );
+}
+
+/** Sends a picture and returns its address.
+ * @param {{ id: string, onSent: (url: string) => void }} props */
+function PictureSender({ id, onSent }) {
+  const [busy, setBusy] = useState("");
+  const [wrong, setWrong] = useState("");
+  const choose = async (/** @type {any} */ event) => {
+    const [file] = event.currentTarget.files;
+    event.currentTarget.value = "";
+    if (!file) return;
+    setWrong("");
+    try {
+      const { url } = await sendPicture(file, { large: LARGE, onShare: (share) => setBusy(`Sending ${file.name}, ${Math.floor(share * 100)}%`) });
+      onSent(url);
+    } catch (error) {
+      setWrong(sentence(/** @type {Error} */ (error).message));
+    }
+    setBusy("");
+  };
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: `${id}-file` }, "Upload a picture"),
+    h("input", { id: `${id}-file`, type: "file", accept: PICTURE_TYPES, disabled: Boolean(busy), onChange: choose }),
+    h("span", { class: "hint", role: "status" }, busy),
+    wrong && h("span", { class: "wrong", role: "alert" }, wrong),
   );
 }

@@ -2,9 +2,8 @@
 // Starts an import: files are dropped, sent, tried with a mapping, and imported.
 import { h } from "../vendor/preact/preact.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
-import { ApiError, currentToken } from "../shared/graphql.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
-import { endSession } from "../shared/session.js";
+import { sendFile } from "../shared/send.js";
 import { changeOnce, fetchAll } from "./data.js";
 import { Wrong, refusedAt } from "./form.js";
 import { explain } from "./viewer.js";
@@ -27,29 +26,10 @@ price = { amount = "price", currency = { value = "EUR" } }
  * @param {string} id */
 export const againPath = (id) => `/console/imports/new?from=${encodeURIComponent(id)}`;
 
-/** Sends a file. `onShare` is told which share of it was sent.
- * @param {File} file
+/** @param {File} file
  * @param {(share: number) => void} onShare
  * @returns {Promise<string>} the id of the upload */
-async function send(file, onShare) {
-  const token = await currentToken();
-  return new Promise((done, fail) => {
-    const request = new XMLHttpRequest();
-    request.open("POST", `/uploads?name=${encodeURIComponent(file.name)}`);
-    request.setRequestHeader("authorization", `Bearer ${token}`);
-    request.responseType = "json";
-    request.upload.onprogress = ({ loaded, total }) => onShare(total ? loaded / total : 0);
-    request.onerror = () => fail(new ApiError("The file could not be sent. Are you online?", "OFFLINE", true));
-    request.onload = () => {
-      const { id, errors } = request.response ?? {};
-      if (id) return done(id);
-      const { message = "The file was not received.", extensions } = errors?.[0] ?? {};
-      if (request.status === 401) endSession("The token is not valid any more.");
-      return fail(new ApiError(message, extensions?.code ?? "INTERNAL", false));
-    };
-    request.send(file);
-  });
-}
+const send = async (file, onShare) => (await sendFile(`/uploads?name=${encodeURIComponent(file.name)}`, file, onShare)).id;
 
 /** @param {Chosen} one */
 const sizeOf = ({ file }) => {

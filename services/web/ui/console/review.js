@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { average, plural } from "../shared/format.js";
 import { change } from "../shared/graphql.js";
 import { announcement } from "../shared/navigation.js";
+import { ReviewPictures } from "../shared/pictures.js";
 import { Wrong, nameOf, sentence } from "./form.js";
 import { Stars, Time, ago } from "./parts.js";
 import { valuesOf } from "./schema.js";
@@ -35,6 +36,7 @@ export function ReviewText({ review }) {
     ),
     product && h("p", { class: "of iso" }, "About ", may(["ADMIN"]) ? h("a", { href: `/console/products/${encodeURIComponent(product.id)}` }, product.name) : h("b", null, product.name), " ", h("a", { href: `/console/moderation?product=${encodeURIComponent(product.id)}` }, "all that wait of it"), product.ratingStats.count > 0 && ` (${average(product.ratingStats.average)} from ${plural(product.ratingStats.count, "review")})`),
     h("p", { class: "body iso", lang: review.language ?? undefined }, review.body || "Without a text"),
+    h(ReviewPictures, { media: review.media }),
     review.dimensions.length > 0 && h("p", { class: "hint iso" }, review.dimensions.map((/** @type {any} */ one) => `${one.name}: ${one.rating}`).join(", ")),
     review.media.length > 0 &&
       h("ul", { class: "files" }, review.media.map((/** @type {any} */ one) => h("li", { key: one.url }, h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer nofollow" }, `${nameOf(one.kind)}: ${one.alt || one.url}`)))),

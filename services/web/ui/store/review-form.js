@@ -4,10 +4,17 @@ import { h } from "../vendor/preact/preact.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { SignIn } from "../shared/account.js";
 import { change, first, randomKey } from "../shared/graphql.js";
+import { announcement } from "../shared/navigation.js";
+import { PICTURE_TYPES, sendPicture } from "../shared/send.js";
 import { person } from "../shared/session.js";
 import { label } from "./reviews.js";
 
 const WORDS = ["", "Poor", "Below average", "All right", "Good", "Excellent"];
+
+/** The maximum number of pictures of a review. */
+const MAX_PICTURES = 10;
+/** Larger pictures are made smaller before they are sent, in bytes. */
+const LARGE = 1_500_000;
 
 /** The name of the shopper, as far as it is known: a token alone does not say it. */
 const ownName = () => (person.value?.subject ? person.value.label.split(",")[0] : "");
@@ -21,12 +28,13 @@ function draftOf(own) {
     title: own?.title ?? "",
     body: own?.body ?? "",
     authorName: own?.author?.name ?? ownName(),
+    media: (own?.media ?? []).map((/** @type {any} */ { url, alt, kind }) => ({ url, alt, kind })),
   };
 }
 
 /** The field that a refusal is about.
  * @param {string[]} path */
-const fieldOf = (path) => (["rating", "dimensions", "title", "body", "authorName", "recommended"].includes(path[0]) ? path[0] : "");
+const fieldOf = (path) => (["rating", "dimensions", "title", "body", "authorName", "recommended", "media"].includes(path[0]) ? path[0] : "");
 
 /** @param {{ product: any, own: any, onSaved: (payload: any, message: string) => void, reload: () => void }} props */
 export function ReviewForm({ product, own, onSaved, reload }) {
@@ -74,7 +82,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
       return;
     }
     const dimensions = Object.entries(draft.dimensions).filter(([, rating]) => rating).map(([name, rating]) => ({ name, rating }));
-    const input = { rating: draft.rating, recommended: draft.recommended, dimensions, title: draft.title, body: draft.body, authorName: draft.authorName || null };
+    const input = { rating: draft.rating, recommended: draft.recommended, dimensions, title: draft.title, body: draft.body, authorName: draft.authorName || null, media: draft.media ?? draftOf(editing ? own : null).media };
     if (editing) {
       send(() => change("EditReview", { id: own.id, expectedRevision: own.revision, ...input }), "Your review is changed.");
     } else {
@@ -105,6 +113,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
         h("label", { key: text }, h("input", { type: "radio", name: "recommended", checked: draft.recommended === value, onChange: () => set({ recommended: value }) }), h("span", null, text)),
       ),
     ),
+    (first.pictures || draft.media?.length > 0) && h(Pictures, { media: draft.media ?? [], refusals: at("media"), onChange: (/** @type {any[]} */ media) => set({ media }) }),
     h(Field, { id: "authorName", text: "Name to show (optional)", refusals: at("authorName"), value: draft.authorName, maxLength: 50, onInput: (/** @type {string} */ authorName) => set({ authorName }) }),
     h(
       "p",
@@ -167,6 +176,71 @@ function Field({ id, text, value, maxLength, refusals, long = false, onInput }) 
       onInput: (/** @type {any} */ event) => onInput(event.currentTarget.value),
     }),
     h(Refusals, { id, refusals }),
+  );
+}
+
+/** @typedef {{ url: string, alt: string | null, kind: string }} Medium */
+
+/** The pictures of a review: each is sent as soon as it is chosen.
+ * @param {{ media: Medium[], refusals: any[], onChange: (media: Medium[]) => void }} props */
+function Pictures({ media, refusals, onChange }) {
+  const [busy, setBusy] = useState("");
+  const [wrong, setWrong] = useState("");
+  const last = useRef(media);
+  last.current = media;
+  const keepAll = (/** @type {Medium[]} */ next) => {
+    last.current = next;
+    onChange(next);
+  };
+  const add = async (/** @type {File[]} */ files) => {
+    setWrong("");
+    try {
+      for (const file of files) {
+        if (last.current.length >= MAX_PICTURES) throw new Error(`A review shows ${MAX_PICTURES} pictures at most.`);
+        const { url } = await sendPicture(file, { large: LARGE, onShare: (share) => setBusy(`Sending ${file.name}, ${Math.floor(share * 100)}%`) });
+        keepAll([...last.current, { url, alt: null, kind: "IMAGE" }]);
+        announcement.value = `${file.name} added`;
+      }
+    } catch (error) {
+      setWrong(sentence(/** @type {Error} */ (error).message));
+    }
+    setBusy("");
+  };
+  const choose = (/** @type {any} */ event) => {
+    add([...event.currentTarget.files]);
+    event.currentTarget.value = "";
+  };
+  const replace = (/** @type {number} */ at, /** @type {Partial<Medium>} */ changed) => keepAll(media.map((one, index) => (index === at ? { ...one, ...changed } : one)));
+  return h(
+    "fieldset",
+    { class: "own-pictures", "aria-describedby": "media-wrong" },
+    h("legend", null, "Pictures (optional)"),
+    media.length > 0 &&
+      h(
+        "ul",
+        null,
+        media.map((one, at) =>
+          h(
+            "li",
+            { key: one.url },
+            one.kind === "IMAGE" ? h("img", { src: one.url, alt: "", width: 72, height: 72 }) : h("span", { class: "hint" }, one.kind.toLowerCase()),
+            h("span", { class: "field" }, h("label", { for: `media-${at}` }, "What it shows (optional)"), h("input", { id: `media-${at}`, value: one.alt ?? "", maxLength: 500, onInput: (/** @type {any} */ event) => replace(at, { alt: event.currentTarget.value || null }) })),
+            h("button", { type: "button", class: "link", "aria-label": `Remove picture ${at + 1}`, onClick: () => keepAll(media.filter((other) => other !== one)) }, "Remove"),
+            h(Refusals, { id: `media-${at}`, refusals: refusals.filter((refusal) => refusal.path[1] === String(at)) }),
+          ),
+        ),
+      ),
+    first.pictures &&
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: "pictures" }, "Add pictures"),
+        h("input", { id: "pictures", type: "file", multiple: true, accept: PICTURE_TYPES, disabled: Boolean(busy), "aria-describedby": "pictures-hint", onChange: choose }),
+        h("span", { class: "hint", id: "pictures-hint" }, "JPEG, PNG or WebP. Where and with what they were taken is removed."),
+      ),
+    h("span", { class: "hint", role: "status" }, busy),
+    wrong && h("span", { class: "wrong", role: "alert" }, wrong),
+    h(Refusals, { id: "media", refusals: refusals.filter((refusal) => refusal.path.length === 1) }),
   );
 }
 

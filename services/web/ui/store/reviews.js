@@ -8,6 +8,7 @@ import { followReviews } from "../shared/live.js";
 import { person, whose } from "../shared/session.js";
 import { Dialog } from "../shared/dialog.js";
 import { announcement } from "../shared/navigation.js";
+import { ReviewPictures } from "../shared/pictures.js";
 import { Trend } from "./chart.js";
 import { ReviewForm } from "./review-form.js";
 import { Stars, isReal } from "./tile.js";
@@ -256,7 +257,7 @@ function Opinion({ review, mine, update }) {
       badges.length > 0 && h("ul", { class: "badges" }, badges.map((text) => h("li", { key: text }, text))),
       h(Body, { text: review.body, language: review.language }),
       review.dimensions.length > 0 && h("p", { class: "hint" }, review.dimensions.map((/** @type {any} */ one) => `${label(one.name)} ${one.rating}/5`).join(" · ")),
-      h(Pictures, { media: review.media }),
+      h(ReviewPictures, { media: review.media.filter((/** @type {any} */ one) => isReal(one.url)) }),
       review.reply && h("div", { class: "reply" }, h("p", null, h("b", null, "Reply of the shop"), ` ${day(review.reply.at)}`), h("p", { class: "iso" }, review.reply.text)),
       h(Reactions, { review, mine, update }),
     ),
@@ -274,14 +275,6 @@ function Body({ text, language }) {
     whole ? text : `${text.slice(0, LONG - 100)}… `,
     !whole && h("button", { type: "button", class: "link", onClick: () => setWhole(true) }, "Read on"),
   );
-}
-
-/** Pictures of reviewers are on hosts of strangers: they are links, so that nobody learns who reads.
- * @param {{ media: any[] }} props */
-function Pictures({ media }) {
-  const real = media.filter((one) => isReal(one.url));
-  if (!real.length) return null;
-  return h("ul", { class: "files" }, real.map((one, at) => h("li", { key: one.url }, h("a", { href: one.url, target: "_blank", rel: "nofollow ugc noopener noreferrer" }, one.alt || `${one.kind.toLowerCase()} ${at + 1}`))));
 }
 
 /** @param {{ review: any, mine: boolean, update: (changed: any) => void }} props */

@@ -43,9 +43,13 @@ export const productPath = (slug) => `/p/${encodeURIComponent(slug)}`;
 /** @param {string} slug */
 export const categoryPath = (slug) => `/c/${encodeURIComponent(slug)}`;
 
-/** Whether the host of an address is not reserved for examples (RFC 2606).
+/** The form of the addresses of uploaded pictures. */
+const UPLOADED = /\/[0-9a-f]{14}\.(jpg|png|webp)$/;
+
+/** Whether an address shows an uploaded picture, or its host is not reserved for examples (RFC 2606).
  * @param {string} url */
 export function isReal(url) {
+  if (UPLOADED.test(url)) return true;
   if (!url.startsWith("https://")) return false;
   const host = url.slice(8).split(/[/?#:]/)[0];
   return !/(^|\.)example(\.(com|org|net))?$/.test(host);

@@ -7,7 +7,9 @@ use vitrine_harness::test;
 use vitrine_harness::token::token;
 
 use super::{act_as, api, choose, fill, id_of, in_console, with_console};
-use crate::web::{HOSTILE, text};
+use crate::pictures::PHOTO;
+use crate::web::reviewing::{choose_file, drawn};
+use crate::web::{HOSTILE, in_browser_with_pictures, text};
 
 const READ: &str = "query ($slug: String!) { product(slug: $slug) { name brand status revision price { amount } \
                     specs { key text } ... on Electronics { warrantyMonths } } }";
@@ -457,5 +459,32 @@ fn all_that_match_are_tried_and_then_changed_by_the_service() {
             assert_eq!(read(address, "karst-monitor-2").await["brand"], "Karst");
         })
         .await;
+    });
+}
+
+#[test]
+fn a_picture_is_uploaded_to_a_product_and_shown_in_the_storefront() {
+    in_browser_with_pictures(async |browser, address| {
+        browser.open("/console").await;
+        act_as(browser, "admin").await;
+        edit(browser, address, "karst-monitor-2").await;
+        let field = "input[type=file]";
+        choose_file(browser, field, "a.txt", b"no picture").await;
+        browser
+            .wait("document.body.textContent.includes('is no picture; send JPEG, PNG or WebP')")
+            .await;
+        browser.forgive("400");
+        choose_file(browser, field, "front.jpg", PHOTO).await;
+        drawn(browser, ".item .preview").await;
+        save(browser).await;
+        browser.wait(SAVED).await;
+        browser.open("/p/karst-monitor-2").await;
+        drawn(browser, ".gallery .stage img").await;
+        let shown = "document.querySelector('.gallery .stage img').naturalHeight";
+        assert_eq!(
+            browser.eval(shown).await,
+            64,
+            "it is turned as it was taken"
+        );
     });
 }
