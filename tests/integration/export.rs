@@ -5,6 +5,7 @@ mod feeds;
 mod filters;
 mod interrupted;
 mod meanwhile;
+mod memory;
 mod round_trip;
 mod sitemap;
 mod tables;

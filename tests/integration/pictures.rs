@@ -183,15 +183,23 @@ fn an_erased_author_has_no_pictures() {
     with_pictures(async |app, folder| {
         app.has([product("Lamp")]).await;
         let (shown, loose) = (sent(app, "ada").await, sent(app, "ada").await);
-        let of_ben = sent(app, "ben").await;
+        let (of_ben, of_shop) = (sent(app, "ben").await, sent(app, "ada").await);
         review(app, "ada", &[&shown]).await.done();
+        for url in [&of_shop, &shown] {
+            let lamp = app
+                .query("{ product(slug: \"lamp\") { id media { url } } }")
+                .await;
+            let input = json!({ "id": lamp.text("/product/id"), "media": self::shown(&[url]) });
+            app.mutate("updateProduct", input).await.done();
+        }
         let erased = erase(app, "REMOVE").await;
-        assert_eq!(erased.number("/receipt/pictures"), 2);
+        assert_eq!(erased.number("/receipt/pictures"), 3);
         assert_eq!(erased.number("/residue/pictures"), 0);
         assert!(!erased.payload()["receipt"]["finishedAt"].is_null());
         assert!(!file(folder, &shown).exists() && !file(folder, &loose).exists());
         assert!(file(folder, &of_ben).exists());
-        assert_eq!(records(app).await.len(), 1);
+        assert!(file(folder, &of_shop).exists(), "only a product shows it");
+        assert_eq!(records(app).await.len(), 2);
     });
 }
 

@@ -530,11 +530,20 @@ impl Store {
             ErasurePart::Pictures => {
                 let mut filter = with_ids(ids);
                 filter.insert("by", &claim.author.0);
-                let mut update = doc! { "$unset": { "by": 1 } };
-                if claim.policy == ErasurePolicy::Remove {
-                    let long_due = date(Timestamp::from_millis(0));
-                    update.insert("$set", doc! { "removed": true, "due": long_due });
-                }
+                // What only products show belongs to the shop.
+                let of_shop = doc! { "$and": [
+                    { "$gt": [{ "$size": { "$ifNull": ["$uses", []] } }, 0] },
+                    { "$eq": [{ "$size": { "$ifNull": ["$uses.r", []] } }, 0] },
+                ] };
+                let remove = doc! { "removed": true, "due": date(Timestamp::from_millis(0)) };
+                let removed = match claim.policy {
+                    ErasurePolicy::Remove => doc! { "$cond": [of_shop, {}, remove] },
+                    ErasurePolicy::Anonymize => doc! {},
+                };
+                let update = vec![
+                    doc! { "$replaceWith": { "$mergeObjects": ["$$ROOT", removed] } },
+                    doc! { "$unset": "by" },
+                ];
                 let pictures = self.documents(PICTURES);
                 let updated = pictures.update_many(filter, update).session(&mut *session);
                 updated.await?.modified_count

@@ -13,8 +13,6 @@ import { draftOf } from "./values.js";
 /** @typedef {import("./schema.js").Types} Types */
 /** @typedef {{ id: string, value: string, onChange: (value: string) => void, invalid: boolean, describedBy: string, required: boolean }} Control */
 
-/** Larger pictures are made smaller before they are sent, in bytes: the service takes 8 MiB. */
-const LARGE = 8_000_000;
 /** Texts that have several lines. */
 const LONG = ["description", "ingredients", "text", "note"];
 
@@ -204,8 +202,7 @@ function PictureSender({ id, onSent }) {
     if (!file) return;
     setWrong("");
     try {
-      const { url } = await sendPicture(file, { large: LARGE, onShare: (share) => setBusy(`Sending ${file.name}, ${Math.floor(share * 100)}%`) });
-      onSent(url);
+      onSent(await sendPicture(file, setBusy));
     } catch (error) {
       setWrong(sentence(/** @type {Error} */ (error).message));
     }

@@ -5,6 +5,8 @@ import { endSession } from "./session.js";
 
 /** What pictures may be. */
 export const PICTURE_TYPES = "image/jpeg,image/png,image/webp";
+/** Larger pictures are made smaller before they are sent, in bytes. */
+const LARGE = 1_500_000;
 /** The longest side of a picture that is made smaller, in pixels. */
 const SIDE = 2_400;
 
@@ -32,12 +34,14 @@ export async function sendFile(address, file, onShare) {
   });
 }
 
-/** Sends a picture; one of more than `large` bytes is made smaller first.
+/** Sends a picture; a large one is made smaller first.
  * @param {File} file
- * @param {{ large: number, onShare?: (share: number) => void }} options
- * @returns {Promise<{ url: string, width: number, height: number }>} */
-export async function sendPicture(file, { large, onShare }) {
-  return sendFile("/pictures", file.size > large ? await smaller(file) : file, onShare);
+ * @param {(text: string) => void} say is called with what is being done
+ * @returns {Promise<string>} its address */
+export async function sendPicture(file, say) {
+  const sent = file.size > LARGE ? await smaller(file) : file;
+  const { url } = await sendFile("/pictures", sent, (share) => say(`Sending ${file.name}, ${Math.floor(share * 100)}%`));
+  return url;
 }
 
 /** A picture with fewer pixels; the same if the browser cannot read it, which the service then says.

@@ -13,8 +13,6 @@ const WORDS = ["", "Poor", "Below average", "All right", "Good", "Excellent"];
 
 /** The maximum number of pictures of a review. */
 const MAX_PICTURES = 10;
-/** Larger pictures are made smaller before they are sent, in bytes. */
-const LARGE = 1_500_000;
 
 /** The name of the shopper, as far as it is known: a token alone does not say it. */
 const ownName = () => (person.value?.subject ? person.value.label.split(",")[0] : "");
@@ -197,7 +195,7 @@ function Pictures({ media, refusals, onChange }) {
     try {
       for (const file of files) {
         if (last.current.length >= MAX_PICTURES) throw new Error(`A review shows ${MAX_PICTURES} pictures at most.`);
-        const { url } = await sendPicture(file, { large: LARGE, onShare: (share) => setBusy(`Sending ${file.name}, ${Math.floor(share * 100)}%`) });
+        const url = await sendPicture(file, setBusy);
         keepAll([...last.current, { url, alt: null, kind: "IMAGE" }]);
         announcement.value = `${file.name} added`;
       }

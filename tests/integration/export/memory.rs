@@ -1,0 +1,65 @@
+//! An export needs as much memory for many products as for few.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use vitrine_harness::process::binary;
+use vitrine_harness::{App, product, test};
+
+/// How much more memory five times the products may take; they are 48 MB more.
+const TOLERATED: u64 = 12_000_000;
+/// The length of a description in bytes.
+const DESCRIPTION: usize = 20_000;
+
+async fn has_lamps(app: &App, numbers: std::ops::Range<u32>) {
+    let text = "light ".repeat(DESCRIPTION / 6);
+    let lamp = |n: u32| product(&format!("Lamp {n}")).description(&text);
+    app.has(numbers.map(lamp)).await;
+}
+
+/// Returns the most memory that an export to standard output has used when it has written four fifths of the products.
+/// The last fifth is more than a pipe holds, so it is still running then.
+fn peak_memory(app: &App, products: u32) -> u64 {
+    let database = app.store.database_name();
+    let mut child = Command::new(binary())
+        .args([
+            "export",
+            "--out",
+            "-",
+            "--mongodb-uri",
+            app.uri(),
+            "--database",
+            database,
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut seen, mut line) = (0, String::new());
+    while seen < products * 4 / 5 {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "it ended early");
+        seen += u32::from(line.len() > DESCRIPTION / 2);
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak
+        .and_then(|peak| peak.trim().strip_suffix(" kB"))
+        .unwrap();
+    output.read_to_end(&mut Vec::new()).unwrap();
+    assert!(child.wait().unwrap().success());
+    1_024 * kib.parse::<u64>().unwrap()
+}
+
+#[test]
+fn memory_does_not_grow_with_the_catalogue() {
+    test(async |app| {
+        has_lamps(app, 0..600).await;
+        let few = peak_memory(app, 600);
+        has_lamps(app, 600..3_000).await;
+        let many = peak_memory(app, 3_000);
+        assert!(many < few + TOLERATED, "{few} and {many} bytes");
+    });
+}
