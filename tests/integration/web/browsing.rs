@@ -180,6 +180,12 @@ fn a_search_with_a_typing_mistake_finds_what_was_meant() {
     in_browser(async |browser, _| {
         browser.open("/").await;
         browser.click("#q").await;
+        // The focus goes, and is back at once.
+        browser
+            .eval(
+                "(() => { const field = document.activeElement; field.blur(); field.focus(); })()",
+            )
+            .await;
         browser.write("karst moni").await;
         browser
             .wait("document.querySelectorAll('#suggestions [role=option]').length > 1")

@@ -47,6 +47,7 @@ export function SearchField() {
   const typed = useRef(searched);
   const stale = useRef(/** @type {AbortController | null} */ (null));
   const pause = useRef(0);
+  const leaving = useRef(0);
 
   useEffect(() => {
     typed.current = searched;
@@ -133,7 +134,8 @@ export function SearchField() {
       "aria-activedescendant": open && at >= 0 ? options[at].id : undefined,
       onInput: input,
       onKeyDown: key,
-      onBlur: () => setTimeout(close, 150),
+      onFocus: () => clearTimeout(leaving.current),
+      onBlur: () => (leaving.current = setTimeout(close, 150)),
     }),
     h("button", { class: "button", type: "submit" }, "Search"),
     h(
