@@ -148,7 +148,14 @@ impl Browser {
         });
         self.call("Emulation.setDeviceMetricsOverride", size).await;
         let scheme = if dark { "dark" } else { "light" };
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.prefer(&[("prefers-color-scheme", scheme)]).await;
+    }
+
+    /// Sets what the visitor prefers: media features with their values. All others are as by default.
+    pub async fn prefer(&mut self, features: &[(&str, &str)]) {
+        let feature = |(name, value): &(&str, &str)| json!({ "name": name, "value": value });
+        let features: Vec<Value> = features.iter().map(feature).collect();
+        let media = json!({ "features": features });
         self.call("Emulation.setEmulatedMedia", media).await;
     }
 

@@ -5,6 +5,7 @@ mod browsing;
 mod console;
 mod files;
 mod pages;
+mod preferences;
 mod reviewing;
 mod sign_in;
 

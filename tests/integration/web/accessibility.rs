@@ -6,7 +6,7 @@ use vitrine_harness::environment::workspace_dir;
 
 use super::in_browser;
 
-const PAGES: [&str; 6] = [
+pub(super) const PAGES: [&str; 6] = [
     "/",
     "/c/monitors?brand=Karst",
     "/search?q=nothing+like+it",

@@ -5,6 +5,7 @@ mod dictionary;
 mod imports;
 mod moderation;
 mod operations;
+mod preferences;
 mod products;
 mod system;
 

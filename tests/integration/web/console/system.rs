@@ -24,8 +24,8 @@ const PAGES: [&str; 11] = [
 /// Whether a page has drawn what it asked for.
 const DRAWN: &str = "!document.querySelector('.waiting') && document.querySelector('main h1') && !document.querySelector('[aria-busy=true]')";
 
-/// All pages with a thing of their own.
-async fn pages(address: &str) -> Vec<String> {
+/// All pages, with those of one thing each.
+pub(super) async fn pages(address: &str) -> Vec<String> {
     let mut pages: Vec<String> = PAGES.map(str::to_owned).to_vec();
     for slug in ["karst-monitor-1", "hostile"] {
         pages.push(format!("/console/products/{}", id_of(address, slug).await));
@@ -45,7 +45,7 @@ async fn pages(address: &str) -> Vec<String> {
 }
 
 /// Puts a review into the queue.
-async fn reported(address: &str) {
+pub(super) async fn reported(address: &str) {
     let query = "{ product(slug: \"karst-monitor-1\") { reviews(first: 1) { nodes { id } } } }";
     let data = api(address, "admin", query, json!({})).await;
     let id = &data["product"]["reviews"]["nodes"][0]["id"];
@@ -54,7 +54,7 @@ async fn reported(address: &str) {
     api(address, "shopper", report, input).await;
 }
 
-async fn open(browser: &mut Browser, path: &str) {
+pub(super) async fn open(browser: &mut Browser, path: &str) {
     browser.open(path).await;
     browser.wait(DRAWN).await;
 }
