@@ -1,4 +1,4 @@
-//! What visitors have set for all pages: colours of the system.
+//! What visitors have set for all pages: colours of the system, and less motion.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use vitrine_model::clock::{Clock as _, Timestamp};
 use vitrine_model::product::{Details, Electronics};
 
 use super::accessibility::PAGES;
-use super::{shopper, sign_in, with_shop};
+use super::{in_browser, shopper, sign_in, with_shop};
 
 /// The rules for pages whose colours the system chooses.
 const RULES: &str = include_str!("forced_colors.js");
@@ -145,5 +145,34 @@ fn colours_of_the_system_take_no_meaning_from_the_storefront() {
             ]);
         })
         .await;
+    });
+}
+
+/// How many elements and pseudo-elements move, or will when they change.
+const MOVING: &str = "[...document.querySelectorAll('*')].flatMap((one) => [undefined, '::before', '::after', '::backdrop'].map((pseudo) => getComputedStyle(one, pseudo)))\
+    .filter((style) => style.transitionDuration.split(', ').some((time) => Number.parseFloat(time) > 0) || style.animationName !== 'none' || style.scrollBehavior === 'smooth').length";
+
+/// Fails if something on the page that is open moves for visitors who want less motion. Returns how much moves for
+/// all others.
+pub(super) async fn assert_stillness(browser: &mut Browser, place: &str) -> u64 {
+    let reduce = [("prefers-reduced-motion", "reduce")];
+    browser.prefer(&reduce).await;
+    assert_eq!(browser.eval(MOVING).await, 0, "{place}");
+    browser
+        .prefer(&[("prefers-reduced-motion", "no-preference")])
+        .await;
+    browser.eval(MOVING).await.as_u64().unwrap()
+}
+
+#[test]
+fn nothing_moves_in_the_storefront_for_those_who_want_less_motion() {
+    in_browser(async |browser, _| {
+        let mut moving = 0;
+        for path in PAGES {
+            browser.open(path).await;
+            unfold(browser).await;
+            moving += assert_stillness(browser, path).await;
+        }
+        assert!(moving > 0, "the expression finds what moves");
     });
 }

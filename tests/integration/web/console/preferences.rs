@@ -1,10 +1,10 @@
-//! The console with what people have set for all pages: colours of the system.
+//! The console with what people have set for all pages: colours of the system, and less motion.
 
 use serde_json::json;
 
 use super::system::{open, pages, reported};
 use super::{api, fill, id_of, in_console};
-use crate::web::preferences::{ForcedColors, unfold};
+use crate::web::preferences::{ForcedColors, assert_stillness, unfold};
 
 #[test]
 fn colours_of_the_system_take_no_meaning_from_the_console() {
@@ -50,5 +50,19 @@ fn colours_of_the_system_take_no_meaning_from_the_console() {
             "bar-one rect",
             "grid line",
         ]);
+    });
+}
+
+#[test]
+fn nothing_moves_in_the_console_for_those_who_want_less_motion() {
+    in_console("admin", &[], async |browser, address| {
+        reported(address).await;
+        let mut moving = 0;
+        for path in pages(address).await {
+            open(browser, &path).await;
+            unfold(browser).await;
+            moving += assert_stillness(browser, &path).await;
+        }
+        assert!(moving > 0, "the expression finds what moves");
     });
 }
