@@ -10,6 +10,7 @@ use axum::http::{Extensions, HeaderMap, HeaderName, Request, StatusCode, header}
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
+use crate::markup::Html;
 use crate::operations::operation;
 
 /// What is passed on of the request of a browser: who asks, and from where.
@@ -35,6 +36,8 @@ pub(crate) struct Asked {
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<u64>,
     answer: Value,
+    /// The text of the answer; `null` if there is none.
+    text: String,
     millis: f64,
 }
 
@@ -75,13 +78,16 @@ impl Asker {
         let wait = response.headers().get(header::RETRY_AFTER);
         let retry_after = wait.and_then(|wait| wait.to_str().ok()?.parse().ok());
         let bytes = to_bytes(response.into_body(), MAX_ANSWER).await;
-        let answer = bytes.ok().and_then(|b| serde_json::from_slice(&b).ok());
+        let text = bytes.ok().and_then(|b| String::from_utf8(b.into()).ok());
+        let read = text.and_then(|text| Some((serde_json::from_str(&text).ok()?, text)));
+        let (answer, text) = read.unwrap_or_else(|| (Value::Null, "null".to_owned()));
         Asked {
             operation: name,
             variables,
             status,
             retry_after,
-            answer: answer.unwrap_or_default(),
+            answer,
+            text,
             millis: began.elapsed().as_secs_f64() * 1_000.0,
         }
     }
@@ -110,14 +116,14 @@ impl Asked {
         code.unwrap_or("INTERNAL")
     }
 
-    /// What the scripts of the page use instead of asking again.
-    pub(crate) fn for_page(&self) -> Value {
-        json!({
-            "operation": self.operation,
-            "variables": self.variables,
-            "answer": self.answer,
-            "millis": (self.millis * 10.0).round() / 10.0,
-        })
+    /// Writes what the scripts of the page use instead of asking again, as JSON. The answer is the text of the API:
+    /// writing it anew from its values would take longer than writing the rest of the page.
+    pub(crate) fn write(&self, html: &mut Html) {
+        html.raw("{\"operation\":").json(&json!(self.operation));
+        html.raw(",\"variables\":").json(&self.variables);
+        html.raw(",\"millis\":");
+        html.json(&json!((self.millis * 10.0).round() / 10.0));
+        html.raw(",\"answer\":").json_text(&self.text).raw("}");
     }
 }
 

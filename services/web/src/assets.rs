@@ -258,11 +258,11 @@ pub(crate) async fn serve(
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     };
-    let mut response = if accepts_gzip(&headers) && asset.content.len() >= MIN_COMPRESSED {
+    let mut response = if weight(&headers, "gzip") > 0.0 && asset.content.len() >= MIN_COMPRESSED {
         let packed = asset
             .compressed
             .get_or_init(|| gzip(&asset.content, Compression::best()));
-        as_gzip(packed.clone())
+        packed_with("gzip", packed.clone())
     } else {
         Response::new(Body::from(asset.content.clone()))
     };
@@ -283,9 +283,14 @@ pub(crate) async fn serve(
 }
 
 /// Returns a response with this body, compressed if the client accepts it and it is worth it.
+/// As quickly as possible: better compression takes longer than it saves (`tests/benches/README.md`).
 pub(crate) fn compressed(body: Vec<u8>, headers: &HeaderMap) -> Response<Body> {
-    let mut response = if accepts_gzip(headers) && body.len() >= MIN_COMPRESSED {
-        as_gzip(gzip(&body, Compression::new(4)))
+    let mut response = if body.len() < MIN_COMPRESSED {
+        Response::new(Body::from(body))
+    } else if let Some(packed) = as_zstd(&body, headers) {
+        packed_with("zstd", packed)
+    } else if weight(headers, "gzip") > 0.0 {
+        packed_with("gzip", gzip(&body, Compression::fast()))
     } else {
         Response::new(Body::from(body))
     };
@@ -294,13 +299,21 @@ pub(crate) fn compressed(body: Vec<u8>, headers: &HeaderMap) -> Response<Body> {
     response
 }
 
-fn as_gzip(packed: Bytes) -> Response<Body> {
+fn packed_with(coding: &'static str, packed: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(packed));
-    let gzip = HeaderValue::from_static("gzip");
+    let coding = HeaderValue::from_static(coding);
     response
         .headers_mut()
-        .insert(header::CONTENT_ENCODING, gzip);
+        .insert(header::CONTENT_ENCODING, coding);
     response
+}
+
+/// Compresses with zstd, unless the client does not accept it or prefers gzip.
+fn as_zstd(content: &[u8], headers: &HeaderMap) -> Option<Bytes> {
+    let wanted = weight(headers, "zstd");
+    let packs = wanted > 0.0 && wanted >= weight(headers, "gzip");
+    let packed = packs.then(|| zstd::bulk::compress(content, 1));
+    Some(packed?.ok()?.into())
 }
 
 fn gzip(content: &[u8], level: Compression) -> Bytes {
@@ -310,20 +323,19 @@ fn gzip(content: &[u8], level: Compression) -> Bytes {
     written.unwrap_or_default().into()
 }
 
-/// Whether `Accept-Encoding` names gzip, and not with a weight of zero.
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+/// The weight of a coding in `Accept-Encoding`; zero if it is not named.
+fn weight(headers: &HeaderMap, coding: &str) -> f32 {
     let lists = headers.get_all(header::ACCEPT_ENCODING).iter();
-    let mut codings = lists
+    let mut named = lists
         .filter_map(|list| list.to_str().ok())
-        .flat_map(|list| list.split(','));
-    codings.any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = weight
-            .trim()
-            .strip_prefix("q=")
-            .and_then(|q| q.parse().ok());
-        name.trim().eq_ignore_ascii_case("gzip") && refused != Some(0.0)
-    })
+        .flat_map(|list| list.split(','))
+        .map(|one| one.split_once(';').unwrap_or((one, "")));
+    let found = named.find(|(name, _)| name.trim().eq_ignore_ascii_case(coding));
+    let Some((_, weight)) = found else {
+        return 0.0;
+    };
+    let weight = weight.trim().strip_prefix("q=");
+    weight.and_then(|q| q.parse().ok()).unwrap_or(1.0)
 }
 
 #[cfg(test)]
@@ -410,16 +422,37 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_sent_to_those_who_accept_it() {
-        let accepts = |text: &'static str| {
+    fn pages_are_compressed_as_their_client_prefers() {
+        let coding = |accepted: Option<&'static str>| {
             let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
-            accepts_gzip(&headers)
+            if let Some(accepted) = accepted {
+                headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted));
+            }
+            let response = compressed(vec![b'a'; MIN_COMPRESSED], &headers);
+            let coding = response.headers().get(header::CONTENT_ENCODING);
+            coding.map(|coding| coding.to_str().unwrap().to_owned())
         };
-        assert!(accepts("br, gzip;q=0.5"));
-        assert!(accepts("GZIP"));
-        assert!(!accepts("br, zstd"));
-        assert!(!accepts("gzip;q=0"));
-        assert!(!accepts_gzip(&HeaderMap::new()));
+        let cases = [
+            (Some("gzip, deflate, br, zstd"), Some("zstd")),
+            (Some("br, gzip;q=0.5"), Some("gzip")),
+            (Some("GZIP"), Some("gzip")),
+            (Some("gzip, zstd;q=0.5"), Some("gzip")),
+            (Some("gzip;q=0, zstd;q=0"), None),
+            (Some("br"), None),
+            (None, None),
+        ];
+        for (accepted, expected) in cases {
+            assert_eq!(coding(accepted).as_deref(), expected, "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_is_unpacked_to_the_same() {
+        let page = "<p>Ä page</p>".repeat(500);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("zstd"));
+        let packed = as_zstd(page.as_bytes(), &headers).unwrap();
+        let unpacked = zstd::bulk::decompress(&packed, page.len()).unwrap();
+        assert_eq!(unpacked, page.as_bytes());
     }
 }

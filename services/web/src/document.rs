@@ -36,15 +36,20 @@ impl Document {
         html.raw("</main>");
         footer(site, &mut html);
         html.raw("</div><script type=\"application/json\" id=\"first\">");
-        let asked: Vec<Value> = self.asked.iter().map(Asked::for_page).collect();
-        let first = json!({
-            "asked": asked,
-            "graphiql": site.graphiql,
-            "actAs": !site.identities.is_empty(),
-            "login": site.login.as_ref().map(Login::for_page),
-            "pictures": site.pictures,
-        });
-        html.json(&first).raw("</script></body></html>\n");
+        html.raw("{\"asked\":[");
+        for (at, asked) in self.asked.iter().enumerate() {
+            if at > 0 {
+                html.raw(",");
+            }
+            asked.write(&mut html);
+        }
+        html.raw("],\"graphiql\":").json(&json!(site.graphiql));
+        let acts = !site.identities.is_empty();
+        html.raw(",\"actAs\":").json(&json!(acts));
+        let login = site.login.as_ref().map(Login::for_page);
+        html.raw(",\"login\":").json(&json!(login));
+        html.raw(",\"pictures\":").json(&json!(site.pictures));
+        html.raw("}</script></body></html>\n");
         html.finish()
     }
 

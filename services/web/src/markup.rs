@@ -19,16 +19,14 @@ impl Html {
 
     /// Adds a text, escaped for content and for quoted attributes.
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        for character in text.chars() {
-            match character {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                other => self.0.push(other),
-            }
-        }
+        escape(text, &mut self.0, |rest| match rest {
+            [b'&', ..] => Some(("&amp;", 1)),
+            [b'<', ..] => Some(("&lt;", 1)),
+            [b'>', ..] => Some(("&gt;", 1)),
+            [b'"', ..] => Some(("&quot;", 1)),
+            [b'\'', ..] => Some(("&#39;", 1)),
+            _ => None,
+        });
         self
     }
 
@@ -38,9 +36,22 @@ impl Html {
         self
     }
 
-    /// Adds JSON for a script element that is not run: nothing in it can end the element.
+    /// Adds JSON for a script element that is not run: nothing in it can end the element, or a line of it.
     pub(crate) fn json(&mut self, value: &Value) -> &mut Self {
-        self.0.push_str(&json_in_html(value));
+        self.json_text(&value.to_string())
+    }
+
+    /// Adds the text of a JSON value in the same way.
+    pub(crate) fn json_text(&mut self, json: &str) -> &mut Self {
+        escape(json, &mut self.0, |rest| match rest {
+            [b'<', ..] => Some(("\\u003c", 1)),
+            [b'>', ..] => Some(("\\u003e", 1)),
+            [b'&', ..] => Some(("\\u0026", 1)),
+            // The separators of lines and paragraphs, which end a line of a script.
+            [0xe2, 0x80, 0xa8, ..] => Some(("\\u2028", 3)),
+            [0xe2, 0x80, 0xa9, ..] => Some(("\\u2029", 3)),
+            _ => None,
+        });
         self
     }
 
@@ -49,21 +60,22 @@ impl Html {
     }
 }
 
-/// Returns JSON without characters that mean something to HTML, or that end a line of a script.
-fn json_in_html(value: &Value) -> String {
-    let json = value.to_string();
-    let mut safe = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' => safe.push_str("\\u003c"),
-            '>' => safe.push_str("\\u003e"),
-            '&' => safe.push_str("\\u0026"),
-            '\u{2028}' => safe.push_str("\\u2028"),
-            '\u{2029}' => safe.push_str("\\u2029"),
-            other => safe.push(other),
+/// Adds a text with other texts in the place of some characters, which the function finds at the beginning of bytes;
+/// it also says how many bytes they have. What is between them is copied at once.
+fn escape(text: &str, to: &mut String, instead: impl Fn(&[u8]) -> Option<(&'static str, usize)>) {
+    let (mut copied, mut at) = (0, 0);
+    to.reserve(text.len());
+    while let Some(rest) = text.as_bytes().get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some((other, length)) = instead(rest) {
+            to.push_str(&text[copied..at]);
+            to.push_str(other);
+            at += length;
+            copied = at;
+        } else {
+            at += 1;
         }
     }
-    safe
+    to.push_str(&text[copied..]);
 }
 
 #[cfg(test)]
