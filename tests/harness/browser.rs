@@ -173,6 +173,11 @@ impl Browser {
         .await;
     }
 
+    /// Empties the cache.
+    pub async fn forget(&mut self) {
+        self.call("Network.clearBrowserCache", json!({})).await;
+    }
+
     /// Goes to a path and does not wait: the page may lead elsewhere at once.
     pub async fn go(&mut self, path: &str) {
         let url = format!("http://{}{path}", self.host);

@@ -121,6 +121,11 @@ impl Answer<'_> {
         serde_json::from_str(&body).unwrap_or_else(|_| panic!("no JSON: {body}"))
     }
 
+    /// Its body, as text; without a length, with the marks of its parts.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(self.body).into_owned()
+    }
+
     fn beginning(&self) -> String {
         let body = String::from_utf8_lossy(self.body);
         body.chars().take(500).collect()
