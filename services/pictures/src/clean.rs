@@ -11,6 +11,9 @@ use vitrine_model::picture::{
     MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_PICTURE_SIDE, MIN_PICTURE_SIDE, PictureFormat,
 };
 
+/// The maximum number of chunks of a PNG or WebP.
+const MAX_CHUNKS: usize = 20_000;
+
 /// A picture without metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CleanPicture {
@@ -62,7 +65,7 @@ pub fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
         return Err(PictureRefusal::TooLarge);
     }
     let cleaned = match format_of(&bytes)? {
-        PictureFormat::Jpeg => jpeg::clean(bytes),
+        PictureFormat::Jpeg => jpeg::clean(&bytes),
         PictureFormat::Png => png::clean(bytes),
         PictureFormat::Webp => webp::clean(bytes),
     }?;
@@ -73,6 +76,19 @@ pub fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
         return Err(PictureRefusal::Size(width, height));
     }
     Ok(cleaned)
+}
+
+/// Whether a file has more chunks than any picture needs: each takes memory, however small it is.
+fn has_many_chunks(chunks: Option<&[u8]>, length: impl Fn(&[u8]) -> Option<usize>) -> bool {
+    let mut rest = chunks;
+    for _ in 0..MAX_CHUNKS {
+        let next = rest.and_then(|chunk| chunk.get(length(chunk)?..));
+        if next.is_none_or(<[u8]>::is_empty) {
+            return false;
+        }
+        rest = next;
+    }
+    true
 }
 
 /// Returns the format by the first bytes.

@@ -124,10 +124,9 @@ impl PictureStore {
             Kind::Directory(directory) => path_of(directory, name),
             Kind::S3(s3) => return s3.delete(name).await,
         };
-        match tokio::fs::remove_file(&path).await {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(failed("deleting", &path)),
-        }
+        // What a process has left that died while it wrote.
+        remove(&part_of(&path)).await?;
+        remove(&path).await
     }
 }
 
@@ -135,6 +134,18 @@ impl PictureStore {
 fn path_of(directory: &std::path::Path, name: PictureName) -> PathBuf {
     let name = name.to_string();
     directory.join(&name[..3]).join(name)
+}
+
+/// The name of a file until it is complete.
+fn part_of(path: &std::path::Path) -> PathBuf {
+    path.with_extension("part")
+}
+
+async fn remove(path: &std::path::Path) -> Result<(), StoreError> {
+    match tokio::fs::remove_file(path).await {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(failed("deleting", path)),
+    }
 }
 
 async fn put_file(
@@ -146,8 +157,7 @@ async fn put_file(
     let folder = path.parent().unwrap_or(directory).to_owned();
     let write = async {
         tokio::fs::create_dir_all(&folder).await?;
-        // Under another name until it is complete.
-        let part = path.with_extension("part");
+        let part = part_of(&path);
         let mut file = tokio::fs::File::create(&part).await?;
         file.write_all(&bytes).await?;
         file.sync_all().await?;
@@ -197,8 +207,11 @@ mod tests {
         assert_eq!(content(&store).await, Some(large));
         let file = folder.path().join("new/pictures/000/00000000001234.png");
         assert!(file.exists());
+        let part = file.with_extension("part");
+        std::fs::write(&part, "cut off").unwrap();
         store.delete(NAME).await.unwrap();
         assert_eq!(content(&store).await, None);
+        assert!(!part.exists());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use img_parts::png::Png;
 use vitrine_model::picture::PictureFormat;
 
 use super::orientation::Orientation;
-use super::{CleanPicture, PictureRefusal};
+use super::{CleanPicture, PictureRefusal, has_many_chunks};
 
 const DAMAGED: PictureRefusal = PictureRefusal::Damaged("PNG");
 /// The chunks that say how the picture looks.
@@ -16,6 +16,13 @@ const KEPT: [&[u8; 4]; 14] = [
 ];
 
 pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
+    let length = |chunk: &[u8]| {
+        let length = u32::from_be_bytes(*chunk.first_chunk()?);
+        usize::try_from(length).ok()?.checked_add(12)
+    };
+    if has_many_chunks(bytes.get(8..), length) {
+        return Err(DAMAGED);
+    }
     let mut png = Png::from_bytes(bytes).map_err(|_| DAMAGED)?;
     let (width, height) = png.dimensions().ok_or(DAMAGED)?;
     if png.chunk_by_type(*b"acTL").is_some() {

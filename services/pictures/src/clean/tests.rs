@@ -40,14 +40,14 @@ fn metadata_and_what_follows_the_image_are_removed() {
 
 #[test]
 fn colour_profiles_and_the_orientation_stay() {
-    for (picture, profile) in [
-        (PHOTO, &b"ICC_PROFILE"[..]),
-        (DRAWING, b"iCCP"),
-        (WEBP, b"ICCP"),
+    for (picture, profile, size) in [
+        (PHOTO, &b"ICC_PROFILE"[..], (48, 64)),
+        (DRAWING, b"iCCP", (48, 64)),
+        (WEBP, b"ICCP", (64, 48)),
     ] {
         let clean = cleaned(picture).unwrap();
         assert!(contains(&clean.bytes, profile));
-        assert_eq!((clean.width, clean.height), (48, 64), "it is turned");
+        assert_eq!((clean.width, clean.height), size, "as browsers show it");
         assert!(contains(&clean.bytes, b"II*\0\x08\0\0\0\x01\0\x12\x01"));
     }
     for upright in [PROGRESSIVE, LOSSLESS] {
@@ -135,6 +135,48 @@ fn the_number_of_pixels_is_limited() {
         message,
         "has 1 by 2 pixels; 32 to 16000 are possible for each side, and 50 million in all"
     );
+}
+
+/// A segment of a JPEG.
+fn segment(marker: u8, contents: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(contents.len() + 2).unwrap().to_be_bytes();
+    [&[0xff, marker], &length[..], contents].concat()
+}
+
+#[test]
+fn a_jpeg_has_one_frame_that_browsers_show() {
+    let whole = cleaned(PROGRESSIVE).unwrap().bytes;
+    // A lossless frame, which browsers do not show, and a second one that is much larger.
+    for marker in [0xc0, 0xc3, 0xc9] {
+        let frame = segment(marker, &[8, 0xff, 0xff, 0xff, 0xff, 3]);
+        let two = [&whole[..2], &frame, &whole[2..]].concat();
+        let refusal = clean(two.into()).unwrap_err();
+        assert_eq!(refusal, PictureRefusal::Damaged("JPEG"), "{marker:x}");
+    }
+}
+
+#[test]
+fn what_adobe_says_about_colours_is_all_that_stays_of_its_segment() {
+    let whole = cleaned(PROGRESSIVE).unwrap().bytes;
+    let adobe = segment(0xee, b"Adobe\0\x64\0\0\0\0\x01SecretAdobe");
+    let with = clean([&whole[..2], &adobe, &whole[2..]].concat().into()).unwrap();
+    assert!(contains(&with.bytes, b"Adobe\0\x64"));
+    assert!(!contains(&with.bytes, b"Secret"));
+}
+
+#[test]
+fn a_file_of_very_many_chunks_is_refused() {
+    let png = cleaned(DRAWING).unwrap().bytes;
+    let empty = img_parts::png::PngChunk::new(*b"IDAT", Bytes::new());
+    let empty = empty.encoder().bytes().repeat(MAX_CHUNKS);
+    let end = png.len() - 12;
+    let many = [&png[..end], &empty, &png[end..]].concat();
+    assert_eq!(clean(many.into()), Err(PictureRefusal::Damaged("PNG")));
+    let webp = cleaned(LOSSLESS).unwrap().bytes;
+    let mut many = [&webp[..], &b"ALPH\0\0\0\0".repeat(MAX_CHUNKS)].concat();
+    let length = u32::try_from(many.len() - 8).unwrap();
+    many[4..8].copy_from_slice(&length.to_le_bytes());
+    assert_eq!(clean(many.into()), Err(PictureRefusal::Damaged("WebP")));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use img_parts::webp::{
 use vitrine_model::picture::PictureFormat;
 
 use super::orientation::Orientation;
-use super::{CleanPicture, PictureRefusal};
+use super::{CleanPicture, PictureRefusal, has_many_chunks};
 
 const DAMAGED: PictureRefusal = PictureRefusal::Damaged("WebP");
 /// The flags of chunks that are never kept: XMP, and the frames of an animation.
@@ -18,6 +18,14 @@ const REMOVED: u8 = 0b110;
 const KEPT: [[u8; 4]; 5] = [CHUNK_VP8X, CHUNK_VP8, CHUNK_VP8L, CHUNK_ALPH, CHUNK_ICCP];
 
 pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
+    let length = |chunk: &[u8]| {
+        let length = u32::from_le_bytes(*chunk.get(4..)?.first_chunk()?);
+        let length = usize::try_from(length).ok()?;
+        length.checked_add(8 + length % 2)
+    };
+    if has_many_chunks(bytes.get(12..), length) {
+        return Err(DAMAGED);
+    }
     let mut webp = WebP::from_bytes(bytes).map_err(|_| DAMAGED)?;
     let (width, height) = webp.dimensions().ok_or(DAMAGED)?;
     if webp.has_chunk(CHUNK_ANIM) || webp.has_chunk(CHUNK_ANMF) {
@@ -38,12 +46,7 @@ pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
     }
     webp.set_exif(orientation.map(Orientation::to_exif));
     clear_flags(&mut webp);
-    let turned = orientation.is_some_and(Orientation::is_turned);
-    let (width, height) = if turned {
-        (height, width)
-    } else {
-        (width, height)
-    };
+    // Browsers do not turn WebP (Chromium 148): people see it as it is stored.
     Ok(CleanPicture {
         format: PictureFormat::Webp,
         width,
