@@ -244,6 +244,23 @@ fn pictures_are_uploaded_refused_removed_and_shown_to_others() {
             browser.wait(&all).await;
         }
         drawn(browser, ".own-pictures img").await;
+        // What is written while a picture is on its way stays.
+        browser
+            .eval("window.send = XMLHttpRequest.prototype.send; XMLHttpRequest.prototype.send = function (file) { window.release = () => window.send.call(this, file); }")
+            .await;
+        choose_file(browser, "#pictures", "desk.jpg", PHOTO).await;
+        browser.wait("window.release").await;
+        browser.click("#body").await;
+        browser.write(" And light.").await;
+        browser
+            .eval("XMLHttpRequest.prototype.send = window.send; window.release()")
+            .await;
+        browser
+            .wait("document.querySelectorAll('.own-pictures li').length === 3")
+            .await;
+        let body = browser.eval("document.querySelector('#body').value").await;
+        assert_eq!(body, "Sharp from edge to edge. And light.");
+        browser.click(".own-pictures li:nth-child(3) button").await;
         browser.click(".own-pictures li:nth-child(2) button").await;
         browser.click("#media-0").await;
         browser.write("On my desk").await;

@@ -1,7 +1,7 @@
 // @ts-check
 // Forms, made from the input types of the API. A field that the API adds has a control at once.
 import { h } from "../vendor/preact/preact.js";
-import { useState } from "../vendor/preact/hooks.js";
+import { useRef, useState } from "../vendor/preact/hooks.js";
 import { first as page } from "../shared/first.js";
 import { isOwn } from "../shared/pictures.js";
 import { PICTURE_TYPES, sendPicture } from "../shared/send.js";
@@ -196,13 +196,16 @@ function Rows({ types, field, draft, onChange, refusals, path, id }) {
 function PictureSender({ id, onSent }) {
   const [busy, setBusy] = useState("");
   const [wrong, setWrong] = useState("");
+  // The form may have changed by the time that the picture has arrived.
+  const last = useRef(onSent);
+  last.current = onSent;
   const choose = async (/** @type {any} */ event) => {
     const [file] = event.currentTarget.files;
     event.currentTarget.value = "";
     if (!file) return;
     setWrong("");
     try {
-      onSent(await sendPicture(file, setBusy));
+      last.current(await sendPicture(file, setBusy));
     } catch (error) {
       setWrong(sentence(/** @type {Error} */ (error).message));
     }

@@ -38,8 +38,6 @@ export function ReviewText({ review }) {
     h("p", { class: "body iso", lang: review.language ?? undefined }, review.body || "Without a text"),
     h(ReviewPictures, { media: review.media }),
     review.dimensions.length > 0 && h("p", { class: "hint iso" }, review.dimensions.map((/** @type {any} */ one) => `${one.name}: ${one.rating}`).join(", ")),
-    review.media.length > 0 &&
-      h("ul", { class: "files" }, review.media.map((/** @type {any} */ one) => h("li", { key: one.url }, h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer nofollow" }, `${nameOf(one.kind)}: ${one.alt || one.url}`)))),
     h("p", { class: "hint" }, facts.filter(Boolean).join(" · ")),
     review.reply && h("p", { class: "reply iso" }, h("b", null, "Reply of the shop: "), review.reply.text),
   );

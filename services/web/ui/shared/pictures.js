@@ -12,7 +12,7 @@ export const isOwn = (url) => Boolean(first.pictures) && url.startsWith(`${first
  * @param {{ media: any[] }} props */
 export function ReviewPictures({ media }) {
   if (!media.length) return null;
-  const nameOf = (/** @type {any} */ one, /** @type {number} */ at) => one.alt || `${one.kind.toLowerCase()} ${at + 1}`;
+  const nameOf = (/** @type {any} */ one, /** @type {number} */ at) => one.alt || `${one.kind.charAt(0)}${one.kind.slice(1).toLowerCase()} ${at + 1}`;
   return h(
     "ul",
     { class: "files" },

@@ -42,13 +42,16 @@ export function ReviewForm({ product, own, onSaved, reload }) {
   const [refusals, setRefusals] = useState(/** @type {any[]} */ ([]));
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
+  const [sending, setSending] = useState(false);
   const key = useRef(randomKey());
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const set = (/** @type {any} */ next) => {
-    const changed = { ...draft, ...next };
-    setDraft(changed);
-    keep(storage, changed);
-  };
+  // A picture may arrive while somebody writes: changes are made to the last draft.
+  const set = (/** @type {any} */ next) =>
+    setDraft((/** @type {any} */ last) => {
+      const changed = { ...last, ...next };
+      keep(storage, changed);
+      return changed;
+    });
   useEffect(() => {
     /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("[aria-invalid=true]"))?.focus();
   }, [refusals]);
@@ -111,13 +114,13 @@ export function ReviewForm({ product, own, onSaved, reload }) {
         h("label", { key: text }, h("input", { type: "radio", name: "recommended", checked: draft.recommended === value, onChange: () => set({ recommended: value }) }), h("span", null, text)),
       ),
     ),
-    (first.pictures || draft.media?.length > 0) && h(Pictures, { media: draft.media ?? [], refusals: at("media"), onChange: (/** @type {any[]} */ media) => set({ media }) }),
+    (first.pictures || draft.media?.length > 0) && h(Pictures, { media: draft.media ?? [], refusals: at("media"), onBusy: setSending, onChange: (/** @type {any[]} */ media) => set({ media }) }),
     h(Field, { id: "authorName", text: "Name to show (optional)", refusals: at("authorName"), value: draft.authorName, maxLength: 50, onInput: (/** @type {string} */ authorName) => set({ authorName }) }),
     h(
       "p",
       { class: "buttons" },
-      h("button", { type: "submit", class: "button", disabled: busy }, busy ? "Sending …" : editing ? "Save" : "Publish"),
-      editing && h("button", { type: "button", class: "button danger", disabled: busy, onClick: remove }, "Delete"),
+      h("button", { type: "submit", class: "button", disabled: busy || sending }, busy || sending ? "Sending …" : editing ? "Save" : "Publish"),
+      editing && h("button", { type: "button", class: "button danger", disabled: busy || sending, onClick: remove }, "Delete"),
     ),
   );
 }
@@ -180,8 +183,8 @@ function Field({ id, text, value, maxLength, refusals, long = false, onInput }) 
 /** @typedef {{ url: string, alt: string | null, kind: string }} Medium */
 
 /** The pictures of a review: each is sent as soon as it is chosen.
- * @param {{ media: Medium[], refusals: any[], onChange: (media: Medium[]) => void }} props */
-function Pictures({ media, refusals, onChange }) {
+ * @param {{ media: Medium[], refusals: any[], onBusy: (busy: boolean) => void, onChange: (media: Medium[]) => void }} props */
+function Pictures({ media, refusals, onBusy, onChange }) {
   const [busy, setBusy] = useState("");
   const [wrong, setWrong] = useState("");
   const last = useRef(media);
@@ -192,6 +195,7 @@ function Pictures({ media, refusals, onChange }) {
   };
   const add = async (/** @type {File[]} */ files) => {
     setWrong("");
+    onBusy(true);
     try {
       for (const file of files) {
         if (last.current.length >= MAX_PICTURES) throw new Error(`A review shows ${MAX_PICTURES} pictures at most.`);
@@ -203,6 +207,7 @@ function Pictures({ media, refusals, onChange }) {
       setWrong(sentence(/** @type {Error} */ (error).message));
     }
     setBusy("");
+    onBusy(false);
   };
   const choose = (/** @type {any} */ event) => {
     add([...event.currentTarget.files]);
