@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_domain::workers::Worker;
+use vitrine_domain::DomainError;
+use vitrine_domain::import::ImportMode;
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, http, product, test};
-use vitrine_model::picture::{MAX_PICTURE_BYTES, MAX_UNUSED_PICTURES, PictureName};
+use vitrine_model::import::LineOutcome;
+use vitrine_model::picture::{MAX_PICTURE_BYTES, MAX_PICTURES_A_DAY, PictureName};
 
 use crate::operators::{self, with_service};
 
@@ -162,19 +165,88 @@ fn pictures_of_a_product_stay_for_its_history() {
 }
 
 #[test]
-fn a_shopper_may_send_thirty_pictures_that_nothing_shows() {
+fn a_shopper_may_send_thirty_pictures_a_day() {
     with_pictures(async |app, _| {
         app.has([product("Lamp")]).await;
         let mut urls = Vec::new();
-        for _ in 0..MAX_UNUSED_PICTURES {
+        for _ in 0..MAX_PICTURES_A_DAY {
             assert!(app.catalog.may_send_picture("ada", false).await.unwrap());
             urls.push(sent(app, "ada").await);
         }
+        review(app, "ada", &[&urls[0]]).await.done();
         assert!(!app.catalog.may_send_picture("ada", false).await.unwrap());
         assert!(app.catalog.may_send_picture("ben", false).await.unwrap());
         assert!(app.catalog.may_send_picture("ada", true).await.unwrap());
-        review(app, "ada", &[&urls[0]]).await.done();
+        app.clock.advance(DAY);
         assert!(app.catalog.may_send_picture("ada", false).await.unwrap());
+    });
+}
+
+#[test]
+fn products_and_reviews_of_feeds_keep_their_pictures() {
+    with_pictures(async |app, folder| {
+        let (of_product, of_review) = (sent(app, "admin").await, sent(app, "admin").await);
+        let of_update = sent(app, "admin").await;
+        app.has([product("Lamp").image(&of_product, "A lamp")])
+            .await;
+        app.has_reviews([vitrine_harness::review("Lamp", 1, 5).image(&of_review)])
+            .await;
+        let changed = product("Lamp").image(&of_update, "Another").into();
+        let (outcomes, _) = app.import(ImportMode::Write, vec![changed], vec![]).await;
+        assert_eq!(outcomes, [LineOutcome::Updated]);
+        a_day_later(app).await;
+        for kept in [&of_product, &of_review, &of_update] {
+            assert!(file(folder, kept).exists(), "{kept}");
+        }
+    });
+}
+
+#[test]
+fn a_refused_review_keeps_no_pictures() {
+    with_pictures(async |app, folder| {
+        app.has([product("Lamp")]).await;
+        let url = sent(app, "ada").await;
+        let missing = "https://cdn.test/p/00000000000001.jpg";
+        let other_format = url.replace(".jpg", ".png");
+        for wrong in [missing, &other_format] {
+            let refused = review(app, "ada", &[&url, wrong]).await;
+            assert_eq!(refused.user_error_paths(), [not_found("media.1.url")]);
+        }
+        a_day_later(app).await;
+        assert!(!file(folder, &url).exists());
+    });
+}
+
+#[test]
+fn pictures_of_a_rejected_review_go() {
+    with_pictures(async |app, folder| {
+        app.has([product("Lamp")]).await;
+        let url = sent(app, "ada").await;
+        let written = review(app, "ada", &[&url]).await;
+        let reject = json!({
+            "id": written.text("/review/id"), "decision": "REJECT", "reason": "OFFENSIVE",
+        });
+        app.mutate("moderateReview", reject).await.done();
+        a_day_later(app).await;
+        assert!(!file(folder, &url).exists());
+    });
+}
+
+#[test]
+fn nothing_is_left_of_a_picture_that_cannot_be_stored() {
+    with_pictures(async |app, folder| {
+        std::fs::remove_dir(folder).unwrap();
+        std::fs::write(folder, "no directory").unwrap();
+        let failed = app.catalog.add_picture("ada", PHOTO.into()).await;
+        assert!(matches!(failed, Err(DomainError::Unavailable(_))));
+        let mut state = MaintenanceState::default();
+        let worked = app.catalog.work(Worker::Pictures, &mut state).await;
+        assert!(worked.is_err(), "the file cannot be deleted either");
+        std::fs::remove_file(folder).unwrap();
+        std::fs::create_dir(folder).unwrap();
+        app.clock.advance(60_000);
+        app.catalog.work_off(Worker::Pictures).await.unwrap();
+        assert_eq!(records(app).await, []);
     });
 }
 
@@ -230,7 +302,7 @@ fn an_erasure_ends_when_the_files_are_deleted() {
         std::fs::create_dir(&file).unwrap();
         let erased = erase(app, "REMOVE").await;
         assert!(erased.payload()["receipt"]["finishedAt"].is_null());
-        assert_eq!(records(app).await.len(), 1);
+        assert_eq!(erased.number("/residue/pictures"), 1);
         std::fs::remove_dir(&file).unwrap();
         let again = erase(app, "REMOVE").await;
         assert!(!again.payload()["receipt"]["finishedAt"].is_null());
@@ -326,6 +398,8 @@ fn a_picture_is_sent_and_shown_over_http() {
         assert_eq!(again.unwrap().status, 304);
         let head = http::request(address, "HEAD", &path, &[]).await.unwrap();
         assert_eq!((head.status, &*head.body), (200, ""));
+        let put = http::request(address, "PUT", &path, &[]).await.unwrap();
+        assert_eq!((put.status, put.header("allow")), (405, Some("get, head")));
         for none in ["/pictures/00000000000001.jpg", "/pictures/..%2f..%2fpasswd"] {
             assert_eq!(
                 http::get(address, none).await.unwrap().status,

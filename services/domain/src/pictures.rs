@@ -1,14 +1,15 @@
 //! Pictures that people upload for products and reviews.
 //!
 //! The record of a picture is written before its file, and deleted after it, so that no file is left behind. A product or
-//! review claims its pictures before it is written. The worker deletes, a day later, what nothing shows any more.
+//! review claims its pictures before it is written. The worker looks at each picture daily, and deletes those that nothing
+//! shows.
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::PictureId;
+use vitrine_model::id::{AuthorId, PictureId};
 use vitrine_model::picture::{
-    MAX_UNUSED_PICTURES, MAX_UNUSED_PICTURES_OF_ADMINS, Picture, PictureName, PictureUse,
+    MAX_PICTURES_A_DAY, MAX_PICTURES_OF_ADMINS_A_DAY, Picture, PictureName, PictureUse,
     UNUSED_PICTURE_MILLIS,
 };
 use vitrine_model::product::Media;
@@ -21,12 +22,15 @@ use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, Store};
 
 use crate::outcome::ValidationErrors;
-use crate::{Catalog, DomainError};
+use crate::{Catalog, DomainError, LineLimiter};
 
 /// The number of pictures that the worker looks at per batch.
 const BATCH: u32 = 200;
 /// The number of files that are deleted at a time.
 const DELETED_AT_ONCE: usize = 8;
+/// When files are deleted again that could not be, in milliseconds.
+const RETRY_MILLIS: i64 = 60_000;
+const DAY_MILLIS: i64 = 86_400_000;
 /// How many waiting pictures are counted.
 const MAX_COUNTED: u64 = 100_000;
 
@@ -76,22 +80,22 @@ pub struct ReceivedPicture {
 }
 
 impl Catalog {
-    /// Returns whether a person may send another picture: too many that nothing shows would fill the store.
+    /// Returns whether a person may send another picture: too many a day would fill the store.
     ///
     /// # Errors
     /// [`DomainError::Forbidden`] if the service takes no pictures.
     pub async fn may_send_picture(&self, by: &str, is_admin: bool) -> Result<bool, DomainError> {
         self.taken_pictures()?;
         let max = if is_admin {
-            MAX_UNUSED_PICTURES_OF_ADMINS
+            MAX_PICTURES_OF_ADMINS_A_DAY
         } else {
-            MAX_UNUSED_PICTURES
+            MAX_PICTURES_A_DAY
         };
-        let by = by.to_owned();
-        let unused = self
-            .read(|store| async move { store.count_unused_pictures(&by, max).await })
+        let (by, since) = (by.to_owned(), self.now().plus_millis(-DAY_MILLIS));
+        let sent = self
+            .read(|store| async move { store.count_pictures_since(&by, since, max).await })
             .await?;
-        Ok(unused < max)
+        Ok(sent < max)
     }
 
     /// Stores a picture without its metadata.
@@ -124,13 +128,48 @@ impl Catalog {
         let record = picture.clone();
         self.write(|store| async move { store.insert_picture(&record, expires_at).await })
             .await?;
-        let stored = options.store.put(name, cleaned.bytes).await;
-        stored.map_err(|error| unavailable(&error))?;
+        self.put_picture(options, name, cleaned.bytes).await?;
         Ok(ReceivedPicture {
             url: options.url(name),
             picture,
             expires_at,
         })
+    }
+
+    /// Stores the file of a picture. If that fails, or its sender was erased meanwhile, nothing is left of it.
+    async fn put_picture(
+        &self,
+        options: &PictureOptions,
+        name: PictureName,
+        bytes: Bytes,
+    ) -> Result<(), DomainError> {
+        let (id, now) = (name.id, self.now());
+        let stored = options.store.put(name, bytes).await;
+        let is_kept = match &stored {
+            Ok(()) => {
+                let kept = self.read(|store| async move { store.has_picture(id).await });
+                kept.await?
+            }
+            Err(_) => false,
+        };
+        if is_kept {
+            return Ok(());
+        }
+        // The record, if it is still there, has the worker delete what there is of the file.
+        self.write(|store| async move { store.keep_pictures(&[id], now).await })
+            .await?;
+        stored.map_err(|error| unavailable(&error))?;
+        options
+            .store
+            .delete(name)
+            .await
+            .map_err(|error| unavailable(&error))?;
+        Err(DomainError::Unavailable(None))
+    }
+
+    /// Returns whether media show pictures of this service.
+    pub(crate) fn has_pictures(&self, media: &[Media]) -> bool {
+        self.new_addresses(&[], media).is_some()
     }
 
     /// Opens the file of a picture; `None` if there is none.
@@ -162,7 +201,7 @@ impl Catalog {
             return Ok(ValidationErrors::default());
         };
         let claim = PictureClaim {
-            ids: ids_of(&ours),
+            names: names_of(&ours),
             by: PictureUse::Review(review.product_id, review.id),
             sent_by: Some(author.id.clone()),
             until: self.now().plus_millis(UNUSED_PICTURE_MILLIS),
@@ -185,13 +224,41 @@ impl Catalog {
             return Ok(ValidationErrors::default());
         };
         let claim = PictureClaim {
-            ids: ids_of(&ours),
+            names: names_of(&ours),
             by,
             sent_by: None,
             until: self.now().plus_millis(UNUSED_PICTURE_MILLIS),
         };
         let missing = unit.claim_pictures(&claim).await?;
         Ok(unclaimed(media, &ours, &missing))
+    }
+
+    /// Notes that products and reviews of a feed are about to show pictures, those that there are. An import may run in a
+    /// process that does not know the address of pictures, so they are known by their names.
+    pub(crate) async fn claim_imported_pictures<'a>(
+        &self,
+        shown: impl Iterator<Item = (PictureUse, &'a [Media])>,
+    ) -> Result<(), DomainError> {
+        let names = |(by, media): (PictureUse, &'a [Media])| {
+            let names = media.iter().filter_map(|one| {
+                let (_, name) = one.url.rsplit_once('/')?;
+                PictureName::parse(name)
+            });
+            names.map(move |name| (by, name)).collect::<Vec<_>>()
+        };
+        let shown: Vec<(PictureUse, PictureName)> = shown.flat_map(names).collect();
+        let until = self.now().plus_millis(UNUSED_PICTURE_MILLIS);
+        for (by, name) in shown {
+            let claim = PictureClaim {
+                names: vec![name],
+                by,
+                sent_by: None,
+                until,
+            };
+            self.maintain(|store| async move { store.claim_pictures(&claim).await })
+                .await?;
+        }
+        Ok(())
     }
 
     /// The addresses of this service among media that were not there before, each once; `None` if there are none.
@@ -206,24 +273,30 @@ impl Catalog {
         (!ours.is_empty()).then_some(ours)
     }
 
-    /// Deletes pictures that nothing has shown for a day, and those of erased people. A process without a store of
-    /// pictures leaves them to others.
+    /// Deletes pictures that nothing shows, one batch of them. A process without a store of pictures leaves them to
+    /// others.
+    ///
+    /// # Errors
+    /// [`DomainError::Unavailable`] if the store fails; those pictures are tried again later.
     pub async fn delete_unused_pictures(&self) -> Result<WorkerRun, DomainError> {
         let (catalog, now) = (self.clone(), self.now());
-        self.maintain(|store| async move {
+        let worked = self.maintain(|store| async move {
             if store.count_due_pictures(now, 1).await? == 0 {
-                return Ok(WorkerRun::default());
+                return Ok(Some(WorkerRun::default()));
             }
             let due = store.due_pictures(now, BATCH).await?;
             let shown = catalog.look_at_pictures(&store, &due).await?;
-            let (deleted, _) = catalog.delete_removed_pictures(&store).await?;
-            Ok(WorkerRun {
+            let removed = store.removed_pictures(now, BATCH).await?;
+            let Some(deleted) = catalog.delete_removed_pictures(&store, removed).await? else {
+                return Ok(None);
+            };
+            Ok(Some(WorkerRun {
                 done: shown + deleted,
                 backlog: store.count_due_pictures(now, MAX_COUNTED).await?,
                 ..WorkerRun::default()
-            })
-        })
-        .await
+            }))
+        });
+        worked.await?.ok_or(DomainError::Unavailable(None))
     }
 
     /// Keeps those of these pictures for another day that something shows, and marks the others as removed. Returns how
@@ -248,35 +321,59 @@ impl Catalog {
         Ok(shown.len() as u64)
     }
 
-    /// Deletes the files and records of pictures that are marked as removed. Returns how many, and whether none is left:
-    /// this process may have no store, or its store may fail.
-    pub(crate) async fn delete_removed_pictures(
+    /// Deletes the files and records of the removed pictures of a person. Returns whether none is left: this process may
+    /// have no store, or its store may fail.
+    pub(crate) async fn delete_erased_pictures(
         &self,
         store: &Store,
-    ) -> Result<(u64, bool), StorageError> {
-        let mut deleted = 0;
+        by: &AuthorId,
+    ) -> Result<bool, StorageError> {
         loop {
-            let removed = store.removed_pictures(self.now(), BATCH).await?;
-            let Some(options) = self.pictures().filter(|_| !removed.is_empty()) else {
-                return Ok((deleted, removed.is_empty()));
-            };
-            let files = removed
-                .into_iter()
-                .map(|name| async move { options.store.delete(name).await.map(|()| name.id) });
-            let files = stream::iter(files).buffer_unordered(DELETED_AT_ONCE);
-            let (gone, failed): (Vec<_>, Vec<_>) = files
-                .collect::<Vec<_>>()
-                .await
-                .into_iter()
-                .partition(Result::is_ok);
-            let gone: Vec<PictureId> = gone.into_iter().flatten().collect();
-            store.delete_pictures(&gone).await?;
-            deleted += gone.len() as u64;
-            if let Some(Err(error)) = failed.first() {
-                log(error);
-                return Ok((deleted, false));
+            let removed = store.removed_pictures_of(by, BATCH).await?;
+            if removed.is_empty() {
+                return Ok(true);
+            }
+            let deleted = self.delete_removed_pictures(store, removed).await?;
+            if deleted.is_none_or(|deleted| deleted == 0) {
+                return Ok(false);
             }
         }
+    }
+
+    /// Deletes the files and records of pictures that are marked as removed, until the store fails. Returns how many,
+    /// and `None` if it has failed. Those that are left are tried again later.
+    async fn delete_removed_pictures(
+        &self,
+        store: &Store,
+        removed: Vec<PictureName>,
+    ) -> Result<Option<u64>, StorageError> {
+        let Some(options) = self.pictures() else {
+            return Ok(Some(0));
+        };
+        let mut deleted = 0;
+        for names in removed.chunks(DELETED_AT_ONCE) {
+            let files = names.iter().copied();
+            let files =
+                files.map(|name| async move { (name.id, options.store.delete(name).await) });
+            let (mut gone, mut left) = (Vec::new(), Vec::new());
+            for (id, outcome) in join_all(files).await {
+                match outcome {
+                    Ok(()) => gone.push(id),
+                    Err(error) => {
+                        log(&error);
+                        left.push(id);
+                    }
+                }
+            }
+            store.delete_pictures(&gone).await?;
+            deleted += gone.len() as u64;
+            if !left.is_empty() {
+                let later = self.now().plus_millis(RETRY_MILLIS);
+                store.keep_pictures(&left, later).await?;
+                return Ok(None);
+            }
+        }
+        Ok(Some(deleted))
     }
 
     /// The address of a picture, for the person who sent it.
@@ -286,22 +383,21 @@ impl Catalog {
     }
 }
 
-fn ids_of(addresses: &[OwnAddress]) -> Vec<PictureId> {
-    let names = addresses.iter().filter_map(|one| one.name);
-    names.map(|name| name.id).collect()
+fn names_of(addresses: &[OwnAddress]) -> Vec<PictureName> {
+    addresses.iter().filter_map(|one| one.name).collect()
 }
 
 /// Returns what is wrong with media: they show pictures that are missing.
-fn unclaimed(media: &[Media], ours: &[OwnAddress], missing: &[PictureId]) -> ValidationErrors {
+fn unclaimed(media: &[Media], ours: &[OwnAddress], missing: &[PictureName]) -> ValidationErrors {
     let is_missing = |url: &str| match ours.iter().find(|one| one.url == url) {
         None => false,
-        Some(address) => address.name.is_none_or(|name| missing.contains(&name.id)),
+        Some(address) => address.name.is_none_or(|name| missing.contains(&name)),
     };
     let mut errors = ValidationErrors::default();
     for (at, one) in media.iter().enumerate() {
         if is_missing(&one.url) {
-            let message = "there is no such picture, or another person sent it; one that nothing \
-                           shows is kept for a day: upload it again";
+            let message = "there is no such picture, or another person sent it; pictures that nothing \
+                           shows are deleted within a day: upload it again";
             errors.missing(&[&"media", &at, &"url"], message);
         }
     }
@@ -316,7 +412,11 @@ fn unavailable(error: &StoreError) -> DomainError {
 
 /// The reason is for operators.
 fn log(error: &StoreError) {
+    static LINES: LineLimiter = LineLimiter::new();
+    let Some(left_out) = LINES.permit() else {
+        return;
+    };
     let source = std::error::Error::source(error);
     let source = source.map(ToString::to_string).unwrap_or_default();
-    tracing::error!(%error, source, "pictures cannot be stored, read or deleted");
+    tracing::error!(%error, source, left_out, "pictures cannot be stored, read or deleted");
 }

@@ -13,12 +13,12 @@ pub const MIN_PICTURE_SIDE: u32 = 32;
 pub const MAX_PICTURE_SIDE: u32 = 16_000;
 /// The maximum number of pixels of a picture: browsers need four bytes for each.
 pub const MAX_PICTURE_PIXELS: u64 = 50_000_000;
-/// How long a picture is kept that nothing shows, in milliseconds.
+/// How long a new picture is kept that nothing shows, and how often others are looked at, in milliseconds.
 pub const UNUSED_PICTURE_MILLIS: i64 = 86_400_000;
-/// The maximum number of pictures of a shopper that nothing shows.
-pub const MAX_UNUSED_PICTURES: u64 = 30;
-/// The maximum number of pictures of an admin that nothing shows.
-pub const MAX_UNUSED_PICTURES_OF_ADMINS: u64 = 1_000;
+/// The maximum number of pictures that a shopper sends within a day.
+pub const MAX_PICTURES_A_DAY: u64 = 30;
+/// The maximum number of pictures that an admin sends within a day.
+pub const MAX_PICTURES_OF_ADMINS_A_DAY: u64 = 5_000;
 
 /// How a picture is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

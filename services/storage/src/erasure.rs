@@ -530,20 +530,21 @@ impl Store {
             ErasurePart::Pictures => {
                 let mut filter = with_ids(ids);
                 filter.insert("by", &claim.author.0);
+                filter.insert("removed", doc! { "$ne": true });
                 // What only products show belongs to the shop.
                 let of_shop = doc! { "$and": [
                     { "$gt": [{ "$size": { "$ifNull": ["$uses", []] } }, 0] },
                     { "$eq": [{ "$size": { "$ifNull": ["$uses.r", []] } }, 0] },
                 ] };
-                let remove = doc! { "removed": true, "due": date(Timestamp::from_millis(0)) };
-                let removed = match claim.policy {
-                    ErasurePolicy::Remove => doc! { "$cond": [of_shop, {}, remove] },
-                    ErasurePolicy::Anonymize => doc! {},
+                let update = match claim.policy {
+                    ErasurePolicy::Anonymize => vec![doc! { "$unset": "by" }],
+                    // The name of the person stays until the file is deleted.
+                    ErasurePolicy::Remove => vec![doc! { "$set": {
+                        "removed": { "$cond": [&of_shop, "$$REMOVE", true] },
+                        "due": { "$cond": [&of_shop, "$due", date(Timestamp::from_millis(0))] },
+                        "by": { "$cond": [&of_shop, "$$REMOVE", "$by"] },
+                    } }],
                 };
-                let update = vec![
-                    doc! { "$replaceWith": { "$mergeObjects": ["$$ROOT", removed] } },
-                    doc! { "$unset": "by" },
-                ];
                 let pictures = self.documents(PICTURES);
                 let updated = pictures.update_many(filter, update).session(&mut *session);
                 updated.await?.modified_count

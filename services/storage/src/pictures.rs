@@ -26,8 +26,8 @@ const PRODUCTS: &str = "products";
 /// Pictures that a product or review is about to show.
 #[derive(Clone, Debug)]
 pub struct PictureClaim {
-    /// The pictures.
-    pub ids: Vec<PictureId>,
+    /// The pictures, each once.
+    pub names: Vec<PictureName>,
     /// What shows them.
     pub by: PictureUse,
     /// The person who must have sent them; `None` if it may be anybody.
@@ -68,33 +68,47 @@ impl Store {
         Ok(())
     }
 
-    /// Counts the pictures of a person that nothing has ever shown, up to a maximum. One command, index `by`.
-    pub async fn count_unused_pictures(&self, by: &str, max: u64) -> Result<u64, StorageError> {
+    /// Counts the pictures that a person has sent since an instant, up to a maximum. One command, index `sent`.
+    pub async fn count_pictures_since(
+        &self,
+        by: &str,
+        since: Timestamp,
+        max: u64,
+    ) -> Result<u64, StorageError> {
         let pictures = self.documents(PICTURES);
         let counted = pictures
-            .count_documents(doc! { "by": by, "uses": { "$exists": false } })
-            .hint(Hint::Name("by".to_owned()))
+            .count_documents(doc! { "by": by, "created_at": { "$gt": date(since) } })
+            .hint(Hint::Name("sent".to_owned()))
             .limit(max)
             .max_time(self.max_time);
         Ok(counted.await?)
     }
 
-    /// Notes that something is about to show pictures. Returns those that are not there, or were sent by somebody else.
-    /// One command, and another one if there are some.
+    /// Returns whether the record of a picture is there and not marked as removed. One command.
+    pub async fn has_picture(&self, id: PictureId) -> Result<bool, StorageError> {
+        let pictures = self.documents(PICTURES);
+        let counted = pictures
+            .count_documents(not_removed(&[id]))
+            .max_time(self.max_time);
+        Ok(counted.await? > 0)
+    }
+
+    /// Notes that something is about to show pictures, if all are there and were sent by the person who must have sent
+    /// them. Returns those that are not. At most two commands.
     pub async fn claim_pictures(
         &self,
         claim: &PictureClaim,
-    ) -> Result<Vec<PictureId>, StorageError> {
-        let (filter, update) = claim.write();
-        let updated = self.documents(PICTURES).update_many(filter, update).await?;
-        if claim.is_whole(updated.matched_count) {
-            return Ok(Vec::new());
-        }
+    ) -> Result<Vec<PictureName>, StorageError> {
         let pictures = self.raw(PICTURES);
-        let find = pictures.find(claim.filter());
-        let found = find.projection(doc! { "_id": 1 }).max_time(self.max_time);
-        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
-        claim.missing_from(&found)
+        let find = pictures.find(claim.filter()).projection(claimed());
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let missing = claim.missing_from(&found)?;
+        if !missing.is_empty() {
+            return Ok(missing);
+        }
+        let pictures = self.documents(PICTURES);
+        let updated = pictures.update_many(claim.filter(), claim.update());
+        Ok(claim.unless_whole(updated.await?.matched_count))
     }
 
     /// Returns pictures that are to be looked at by now, those that are longest due first. One command, index `due`.
@@ -120,7 +134,7 @@ impl Store {
     }
 
     /// Returns those of these pictures that are shown: by a product that exists, whose history may name them, or by a
-    /// review that is not deleted. At most two commands.
+    /// review that is neither deleted nor rejected. At most two commands.
     pub async fn shown_pictures(
         &self,
         pictures: &[DuePicture],
@@ -148,10 +162,11 @@ impl Store {
             }
         }
         if !reviews.is_empty() {
+            let hidden = [ReviewStatus::Deleted.name(), ReviewStatus::Rejected.name()];
             let filter = doc! {
                 "_id": { "$in": reviews },
                 "product_id": { "$in": of },
-                "status": { "$ne": ReviewStatus::Deleted.name() },
+                "status": { "$nin": hidden },
             };
             let projection = doc! { "_id": 1, "media.url": 1 };
             for found in self.find_uses(REVIEWS, filter, projection).await? {
@@ -166,7 +181,7 @@ impl Store {
         Ok(shown.map(|picture| picture.name.id).collect())
     }
 
-    /// Keeps pictures until an instant. One command.
+    /// Lets pictures be looked at again at an instant. One command.
     pub async fn keep_pictures(
         &self,
         ids: &[PictureId],
@@ -188,16 +203,29 @@ impl Store {
         self.update_pictures(filter, update).await
     }
 
-    /// Returns pictures that are marked as removed. One command, index `due`.
+    /// Returns pictures that are marked as removed and due. One command, index `due`.
     pub async fn removed_pictures(
         &self,
         now: Timestamp,
         max: u32,
     ) -> Result<Vec<PictureName>, StorageError> {
         let filter = doc! { "due": { "$lte": date(now) }, "removed": true };
-        let found = self.find_due(filter, max).await?;
-        let read = |doc: &RawDocumentBuf| read_due(doc).map(|due| due.name);
-        found.iter().map(read).collect()
+        names(&self.find_due(filter, max).await?)
+    }
+
+    /// Returns pictures of a person that are marked as removed. One command, index `by`.
+    pub async fn removed_pictures_of(
+        &self,
+        by: &AuthorId,
+        max: u32,
+    ) -> Result<Vec<PictureName>, StorageError> {
+        let pictures = self.raw(PICTURES);
+        let find = pictures
+            .find(doc! { "by": &by.0, "removed": true })
+            .hint(Hint::Name("by".to_owned()))
+            .limit(i64::from(max));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        names(&found)
     }
 
     /// Deletes the records of pictures whose files are deleted. One command.
@@ -272,16 +300,17 @@ impl WriteUnit {
     pub async fn claim_pictures(
         &mut self,
         claim: &PictureClaim,
-    ) -> Result<Vec<PictureId>, StorageError> {
+    ) -> Result<Vec<PictureName>, StorageError> {
         let (store, session) = self.parts();
-        let (filter, update) = claim.write();
-        let pictures = store.documents(PICTURES);
-        let updated = pictures.update_many(filter, update).session(&mut *session);
-        if claim.is_whole(updated.await?.matched_count) {
-            return Ok(Vec::new());
+        let missing = claim.missing_from(&find_in(store, session, claim.filter()).await?)?;
+        if !missing.is_empty() {
+            return Ok(missing);
         }
-        let found = find_in(store, session, claim.filter()).await?;
-        claim.missing_from(&found)
+        let pictures = store.documents(PICTURES);
+        let updated = pictures
+            .update_many(claim.filter(), claim.update())
+            .session(session);
+        Ok(claim.unless_whole(updated.await?.matched_count))
     }
 }
 
@@ -291,44 +320,52 @@ async fn find_in(
     filter: Document,
 ) -> Result<Vec<RawDocumentBuf>, StorageError> {
     let pictures = store.raw(PICTURES);
-    let find = pictures.find(filter).projection(doc! { "_id": 1 });
+    let find = pictures.find(filter).projection(claimed());
     let mut cursor = find.session(&mut *session).await?;
     Ok(cursor.stream(session).try_collect().await?)
 }
 
+/// What is read of pictures that are claimed.
+fn claimed() -> Document {
+    doc! { "_id": 1, "format": 1 }
+}
+
 impl PictureClaim {
     fn filter(&self) -> Document {
-        let mut filter = with_ids(&self.ids);
-        filter.insert("removed", doc! { "$ne": true });
+        let ids: Vec<PictureId> = self.names.iter().map(|name| name.id).collect();
+        let mut filter = not_removed(&ids);
         if let Some(by) = &self.sent_by {
             filter.insert("by", &by.0);
         }
         filter
     }
 
-    fn write(&self) -> (Document, Document) {
+    fn update(&self) -> Document {
         let shown_by = match self.by {
             PictureUse::Product(product) => doc! { "p": stored_id(product.to_i64()) },
             PictureUse::Review(product, review) => {
                 doc! { "p": stored_id(product.to_i64()), "r": stored_id(review.to_i64()) }
             }
         };
-        let update = doc! {
+        doc! {
             "$addToSet": { "uses": shown_by },
             "$max": { "due": date(self.until) },
-        };
-        (self.filter(), update)
+        }
     }
 
-    fn is_whole(&self, matched: u64) -> bool {
-        matched == self.ids.len() as u64
+    /// All, if another process has removed one of them since they were read.
+    fn unless_whole(&self, matched: u64) -> Vec<PictureName> {
+        if matched == self.names.len() as u64 {
+            Vec::new()
+        } else {
+            self.names.clone()
+        }
     }
 
-    fn missing_from(&self, found: &[RawDocumentBuf]) -> Result<Vec<PictureId>, StorageError> {
-        let read = |doc: &RawDocumentBuf| Fields::of(PICTURES, doc).id("_id");
-        let found = found.iter().map(read).collect::<Read<Vec<i64>>>()?;
-        let is_missing = |id: &&PictureId| !found.contains(&id.to_i64());
-        Ok(self.ids.iter().filter(is_missing).copied().collect())
+    fn missing_from(&self, found: &[RawDocumentBuf]) -> Result<Vec<PictureName>, StorageError> {
+        let found = names(found)?;
+        let missing = self.names.iter().filter(|name| !found.contains(name));
+        Ok(missing.copied().collect())
     }
 }
 
@@ -356,6 +393,17 @@ impl Showing {
 fn with_ids(ids: &[PictureId]) -> Document {
     let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
     doc! { "_id": { "$in": ids } }
+}
+
+fn not_removed(ids: &[PictureId]) -> Document {
+    let mut filter = with_ids(ids);
+    filter.insert("removed", doc! { "$ne": true });
+    filter
+}
+
+fn names(found: &[RawDocumentBuf]) -> Result<Vec<PictureName>, StorageError> {
+    let name = |doc: &RawDocumentBuf| read_name(&Fields::of(PICTURES, doc));
+    found.iter().map(name).collect()
 }
 
 fn read_name(fields: &Fields<'_>) -> Read<PictureName> {

@@ -25,7 +25,7 @@ use crate::execution::{CostCheck, ErrorCode, Failure};
 
 /// How long the whole picture may take to arrive.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The maximum number of pictures that a process receives at a time. Each has up to 16 MiB in memory.
+/// The maximum number of pictures that a process receives at a time. Each has up to 32 MiB in memory.
 const MAX_RUNNING: usize = 8;
 /// The maximum number of pictures that a process receives from one person at a time.
 const MAX_RUNNING_OF_PERSON: usize = 2;
@@ -167,9 +167,14 @@ pub(super) async fn post(
     answer(received.map(Received::from), &id)
 }
 
-/// All other methods.
+/// All other methods of `/pictures`.
 pub(super) async fn other() -> Response<Body> {
     response::wrong_method("POST", "Send a picture with POST to /pictures.")
+}
+
+/// All other methods of a picture.
+pub(super) async fn other_of_picture() -> Response<Body> {
+    response::wrong_method("GET, HEAD", "Pictures are shown with GET.")
 }
 
 async fn receive(api: &Api, headers: &HeaderMap, body: Body) -> Result<ReceivedPicture, Refused> {
@@ -196,8 +201,7 @@ async fn receive(api: &Api, headers: &HeaderMap, body: Body) -> Result<ReceivedP
         .may_send_picture(&sender.subject, sender.is_admin)
         .await?
     {
-        let message =
-            "You have sent many pictures that nothing shows; they are deleted after a day.";
+        let message = "You have sent as many pictures as are possible within a day.";
         return Err(Failure::new(ErrorCode::RateLimited, message).into());
     }
     let received = tokio::time::timeout(TIMEOUT, read(body)).await;

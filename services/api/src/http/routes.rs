@@ -223,12 +223,13 @@ pub fn router(api: Api) -> Router {
         .fallback(graphql::other);
     let api = Arc::new(api);
     let pictures = post(pictures::post).fallback(pictures::other);
+    let picture = get(pictures::get).fallback(pictures::other_of_picture);
     let files = post(uploads::post).fallback(uploads::other);
     Router::new()
         .route("/graphql", endpoint.with_state(Arc::clone(&api)))
         .route("/uploads", files.with_state(Arc::clone(&api)))
         .route("/pictures", pictures.with_state(Arc::clone(&api)))
-        .route("/pictures/{name}", get(pictures::get).with_state(api))
+        .route("/pictures/{name}", picture.with_state(api))
         .layer(middleware::from_fn_with_state(
             proxies,
             client_address::identify,

@@ -584,8 +584,6 @@ impl<'a> Draft<'a> {
         read.specs
     }
 
-    /// Returns all errors, after checking the limits of the whole product; `None` if there are
-    /// none.
     /// Notes that the product shows the uploaded pictures among its media.
     async fn claim_pictures(
         &mut self,
@@ -602,6 +600,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Returns all errors, after checking the limits of the whole product; `None` if there are
+    /// none.
     fn refusals(&mut self) -> Option<Vec<UserError>> {
         let count = limits::spec_count(self.product.specs.len());
         self.errors.cap(&[&"specs"], count);

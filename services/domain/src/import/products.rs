@@ -24,6 +24,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
+use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{Bundle, BundleItem, Kind, Product, ProductStatus};
 use vitrine_model::spec::{Dictionary, MAX_SPECS, Spec};
 use vitrine_model::text::{slug, slug_with};
@@ -327,6 +328,10 @@ impl ImportSession {
                 .collect());
         }
         self.catalog.insert_words(&products).await?;
+        let shown = products
+            .iter()
+            .map(|product| (PictureUse::Product(product.id), &*product.media));
+        self.catalog.claim_imported_pictures(shown).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(|store| async move {
             let encoding = Encoding {

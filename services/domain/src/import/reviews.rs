@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft};
+use vitrine_model::picture::PictureUse;
+use vitrine_model::product::Media;
 use vitrine_model::review::{Origin, Review, ReviewStatus};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
@@ -207,6 +209,8 @@ impl ImportSession {
         &self,
         reviews: Vec<(Review, Option<String>)>,
     ) -> Result<Vec<Option<String>>, DomainError> {
+        let shown = reviews.iter().map(|(review, _)| shown_by(review));
+        self.catalog.claim_imported_pictures(shown).await?;
         let products: HashSet<ProductId> = reviews
             .iter()
             .map(|(review, _)| review.product_id)
@@ -255,6 +259,8 @@ impl ImportSession {
             self.simulate(&[(review, Some(digest))]);
             return Ok(LineOutcome::Updated);
         }
+        let shown = std::iter::once(shown_by(&review));
+        self.catalog.claim_imported_pictures(shown).await?;
         let now = self.catalog.now();
         let updated = self.store(|store| async move {
             match store.apply_imported_review(&review, &digest, now).await {
@@ -445,4 +451,9 @@ fn distinct(drafts: &[ReviewDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<usi
         let alone = author.is_none_or(|author| authors.insert((draft.product.clone(), author)));
         origins.insert(draft.origin.clone()) && alone
     })
+}
+/// What shows the media of a review.
+fn shown_by(review: &Review) -> (PictureUse, &[Media]) {
+    let by = PictureUse::Review(review.product_id, review.id);
+    (by, &review.media)
 }

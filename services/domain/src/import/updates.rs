@@ -6,6 +6,7 @@ use vitrine_model::contribution::Contribution;
 use vitrine_model::history::ChangedBy;
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
+use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::spec::KeyUsage;
 use vitrine_model::supplier::SupplierExtract;
@@ -245,6 +246,9 @@ impl ImportSession {
         self.catalog
             .insert_words(std::slice::from_ref(&product))
             .await?;
+        let shown = (PictureUse::Product(product.id), &*product.media);
+        let shown = std::iter::once(shown);
+        self.catalog.claim_imported_pictures(shown).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         let by = ChangedBy::import(system);
         self.store(move |store| async move {

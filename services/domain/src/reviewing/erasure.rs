@@ -205,8 +205,8 @@ impl Catalog {
             if let Some(error) = failed {
                 return Err(error);
             }
-            let (_, is_done) = self.delete_removed_pictures(store).await?;
-            if !is_done {
+            let erased = self.delete_erased_pictures(store, &claim.author);
+            if !erased.await? {
                 // Later, or in a process that can reach the files.
                 return Ok(false);
             }

@@ -90,8 +90,9 @@ impl Catalog {
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        // A key is claimed for a review id, which may be that of a deleted review.
-        if submission.key.is_some() {
+        // A key is claimed for a review id, which may be that of a deleted review. Pictures are claimed only for a review
+        // that can be stored.
+        if submission.key.is_some() || self.has_pictures(&submission.content.media) {
             return Ok(None);
         }
         let hot = self.hot_products().known(submission.product);
@@ -112,9 +113,6 @@ impl Catalog {
             return Ok(None);
         };
         let review = self.new_review(submission, content, false);
-        if !self.claim_review_pictures(&[], &review).await?.is_empty() {
-            return Ok(None);
-        }
         self.submit_new(review, true, known.is_hot(self.now()))
             .await
     }

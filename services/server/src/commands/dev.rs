@@ -165,13 +165,12 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
         return Ok(database);
     }
     let local = LocalData::new(&cli.common)?;
-    if cli.dev.reset {
-        local.reset_pictures().context("resetting")?;
-    }
     match Database::start(&cli.common, local.clone(), &log_progress).await {
         Ok(database) => {
             if cli.dev.reset {
                 database.store.drop_database().await.context("resetting")?;
+                let pictures = database.local.as_ref().map(LocalData::reset_pictures);
+                pictures.transpose().context("resetting")?;
             }
             Ok(database)
         }
@@ -179,6 +178,7 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
         Err(error) if cli.dev.reset && cannot_use_data(&error) => {
             tracing::warn!("deleting the data, because it cannot be used: {error:#}");
             local.reset().context("resetting")?;
+            local.reset_pictures().context("resetting")?;
             Database::start(&cli.common, local, &log_progress).await
         }
         Err(error) => Err(error),
