@@ -127,12 +127,7 @@ impl Copy {
 
     fn ended(self) -> Result<CleanPicture, PictureRefusal> {
         let (width, height) = self.size.filter(|_| self.in_image).ok_or(DAMAGED)?;
-        let turned = self.orientation.is_some_and(Orientation::is_turned);
-        let (width, height) = if turned {
-            (height, width)
-        } else {
-            (width, height)
-        };
+        let (width, height) = Orientation::shown(self.orientation, (width, height));
         Ok(CleanPicture {
             format: PictureFormat::Jpeg,
             width,

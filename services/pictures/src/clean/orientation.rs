@@ -43,9 +43,12 @@ impl Orientation {
         (2..=8).contains(&value).then_some(Self(value))
     }
 
-    /// Whether width and height are exchanged.
-    pub(super) const fn is_turned(self) -> bool {
-        self.0 >= 5
+    /// Returns the width and height of a picture as it is shown.
+    pub(super) fn shown(orientation: Option<Self>, (width, height): (u32, u32)) -> (u32, u32) {
+        match orientation {
+            Some(Self(5..=8)) => (height, width),
+            _ => (width, height),
+        }
     }
 
     /// Exif data with nothing else.

@@ -38,12 +38,7 @@ pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
         return Err(DAMAGED);
     }
     png.set_exif(orientation.map(Orientation::to_exif));
-    let turned = orientation.is_some_and(Orientation::is_turned);
-    let (width, height) = if turned {
-        (height, width)
-    } else {
-        (width, height)
-    };
+    let (width, height) = Orientation::shown(orientation, (width, height));
     Ok(CleanPicture {
         format: PictureFormat::Png,
         width,
