@@ -6,6 +6,7 @@
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use vitrine_model::activity::DAY_MILLIS;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, PictureId};
 use vitrine_model::picture::{
@@ -30,7 +31,6 @@ const BATCH: u32 = 200;
 const DELETED_AT_ONCE: usize = 8;
 /// When files are deleted again that could not be, in milliseconds.
 const RETRY_MILLIS: i64 = 60_000;
-const DAY_MILLIS: i64 = 86_400_000;
 /// How many waiting pictures are counted.
 const MAX_COUNTED: u64 = 100_000;
 
@@ -189,8 +189,8 @@ impl Catalog {
             .ok_or_else(|| DomainError::Forbidden("This service takes no pictures.".to_owned()))
     }
 
-    /// Notes that a review is about to show pictures: those that it did not show before. They must be its author's.
-    /// Returns what is wrong with its media.
+    /// Claims the pictures that are new in a review. They must have been sent by its author. Returns the errors of its
+    /// media.
     pub(crate) async fn claim_review_pictures(
         &self,
         before: &[Media],
@@ -212,8 +212,8 @@ impl Catalog {
         Ok(unclaimed(&review.media, &ours, &missing))
     }
 
-    /// Notes in a transaction that a product is about to show pictures: those that it did not show before, whoever sent
-    /// them. Returns what is wrong with its media.
+    /// Claims, in a transaction, the pictures that are new in a product. Anybody may have sent them. Returns the errors of
+    /// its media.
     pub(crate) async fn claim_product_pictures(
         &self,
         (before, media): (&[Media], &[Media]),
@@ -233,8 +233,8 @@ impl Catalog {
         Ok(unclaimed(media, &ours, &missing))
     }
 
-    /// Notes that products and reviews of a feed are about to show pictures, those that there are. An import may run in a
-    /// process that does not know the address of pictures, so they are known by their names.
+    /// Claims pictures of products and reviews of a feed; names of pictures that do not exist are ignored. Only the end of
+    /// an address is read, because the process of an import may not know the address of pictures.
     pub(crate) async fn claim_imported_pictures<'a>(
         &self,
         shown: impl Iterator<Item = (PictureUse, &'a [Media])>,
@@ -387,7 +387,7 @@ fn names_of(addresses: &[OwnAddress]) -> Vec<PictureName> {
     addresses.iter().filter_map(|one| one.name).collect()
 }
 
-/// Returns what is wrong with media: they show pictures that are missing.
+/// Returns an error for each medium whose picture is missing.
 fn unclaimed(media: &[Media], ours: &[OwnAddress], missing: &[PictureName]) -> ValidationErrors {
     let is_missing = |url: &str| match ours.iter().find(|one| one.url == url) {
         None => false,

@@ -93,8 +93,8 @@ impl Store {
         Ok(counted.await? > 0)
     }
 
-    /// Notes that something is about to show pictures, if all are there and were sent by the person who must have sent
-    /// them. Returns those that are not. At most two commands.
+    /// Claims pictures if all of them exist and have the required sender. Returns those that do not; then nothing is
+    /// claimed. At most two commands.
     pub async fn claim_pictures(
         &self,
         claim: &PictureClaim,

@@ -116,8 +116,8 @@ impl Asked {
         code.unwrap_or("INTERNAL")
     }
 
-    /// Writes what the scripts of the page use instead of asking again, as JSON. The answer is the text of the API:
-    /// writing it anew from its values would take longer than writing the rest of the page.
+    /// Writes, as JSON, what the scripts of the page use instead of asking again. The text of the answer is copied:
+    /// serialising its values again would take longer than the rest of the page.
     pub(crate) fn write(&self, html: &mut Html) {
         html.raw("{\"operation\":").json(&json!(self.operation));
         html.raw(",\"variables\":").json(&self.variables);

@@ -584,7 +584,7 @@ impl<'a> Draft<'a> {
         read.specs
     }
 
-    /// Notes that the product shows the uploaded pictures among its media.
+    /// Claims the uploaded pictures among the new media of the product.
     async fn claim_pictures(
         &mut self,
         before: &[Media],
