@@ -250,6 +250,8 @@ fn pictures_are_uploaded_refused_removed_and_shown_to_others() {
             .await;
         choose_file(browser, "#pictures", "desk.jpg", PHOTO).await;
         browser.wait("window.release").await;
+        let publish = "document.querySelector('.review-form [type=submit]').disabled";
+        assert_eq!(browser.eval(publish).await, true, "a picture is on its way");
         browser.click("#body").await;
         browser.write(" And light.").await;
         browser
