@@ -247,7 +247,7 @@ pub struct Dev {
         default_value = "127.0.0.1:8080"
     )]
     pub listen: SocketAddr,
-    /// Delete all data of the local database first. For dev.
+    /// Delete all data of the local database, and the pictures in its data directory, first. For dev.
     #[arg(long, global = true)]
     pub reset: bool,
     /// What to load into an empty database. For dev.
