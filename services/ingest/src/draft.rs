@@ -116,18 +116,43 @@ pub(crate) struct Part {
     spec_paths: Vec<String>,
 }
 
-/// Reads the lines of a batch; none at the end of the feed.
-pub(crate) fn lines_of_batch(feed: &mut impl Iterator<Item = FeedLine>) -> Vec<FeedLine> {
-    let mut lines = Vec::new();
-    let mut bytes = 0;
-    while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
-        let Some(line) = feed.next() else {
-            break;
-        };
-        bytes += line.bytes;
-        lines.push(line);
+/// What still fits in a batch.
+pub(crate) struct Room {
+    lines: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// That of an empty batch.
+    pub(crate) const fn of_batch() -> Self {
+        Self {
+            lines: BATCH_LINES,
+            bytes: BATCH_BYTES,
+        }
     }
-    lines
+
+    /// Whether the batch has lines.
+    pub(crate) const fn is_taken(&self) -> bool {
+        self.lines < BATCH_LINES
+    }
+
+    /// Reads lines that fit in the batch, at most `most`; none when it is full, or at the end of the feed.
+    pub(crate) fn lines(
+        &mut self,
+        feed: &mut impl Iterator<Item = FeedLine>,
+        most: usize,
+    ) -> Vec<FeedLine> {
+        let mut lines = Vec::new();
+        while lines.len() < most && self.lines > 0 && self.bytes > 0 {
+            let Some(line) = feed.next() else {
+                break;
+            };
+            self.lines -= 1;
+            self.bytes = self.bytes.saturating_sub(line.bytes);
+            lines.push(line);
+        }
+        lines
+    }
 }
 
 impl<'m> Drafter<'m> {
@@ -172,7 +197,7 @@ impl<'m> Drafter<'m> {
 
     /// As [`Drafter::batch`], for any source of lines.
     fn batch_of(&mut self, feed: &mut impl Iterator<Item = FeedLine>) -> Option<Batch> {
-        let lines = lines_of_batch(feed);
+        let lines = Room::of_batch().lines(feed, BATCH_LINES);
         if lines.is_empty() {
             return None;
         }

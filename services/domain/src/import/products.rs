@@ -17,8 +17,10 @@
 //! products. The next run uses them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
+use tokio::task::JoinHandle;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::import::{
@@ -87,6 +89,33 @@ impl ValidDraft<'_> {
     }
 }
 
+/// The digests of drafts, computed by another thread while the database is asked.
+enum Digests {
+    Computing(JoinHandle<Vec<String>>),
+    Ready(Vec<String>),
+}
+
+impl Digests {
+    fn of(drafts: &Arc<Vec<ProductDraft>>) -> Self {
+        let drafts = Arc::clone(drafts);
+        let all = move || drafts.iter().map(ProductDraft::digest).collect();
+        Self::Computing(tokio::task::spawn_blocking(all))
+    }
+
+    async fn ready(&mut self) -> Result<&[String], DomainError> {
+        if let Self::Computing(all) = self {
+            let all = all
+                .await
+                .map_err(|lost| DomainError::Internal(Box::new(lost)))?;
+            *self = Self::Ready(all);
+        }
+        match self {
+            Self::Ready(all) => Ok(all),
+            Self::Computing(_) => unreachable!("they have just been awaited"),
+        }
+    }
+}
+
 /// What the database already has for a round of drafts.
 pub(super) struct Existing {
     pub(super) known: HashMap<ExternalRef, KnownSource>,
@@ -103,11 +132,14 @@ impl ImportSession {
     ) -> Result<Vec<LineOutcome>, DomainError> {
         let mut outcomes: BTreeMap<usize, LineOutcome> = BTreeMap::new();
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
+        let drafts = Arc::new(drafts);
+        let mut digests = Digests::of(&drafts);
         self.hear_suppliers(&drafts);
         self.refresh_changed_reference().await?;
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);
-            outcomes.extend(self.product_round(&drafts, &round).await?);
+            let done = self.product_round(&drafts, &round, &mut digests).await?;
+            outcomes.extend(done);
             waiting = later;
         }
         Ok(outcomes.into_values().collect())
@@ -118,6 +150,7 @@ impl ImportSession {
         &mut self,
         drafts: &[ProductDraft],
         round: &[usize],
+        digests: &mut Digests,
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
         let of_round = || round.iter().map(|at| &drafts[*at]);
@@ -132,8 +165,9 @@ impl ImportSession {
             skus: self.find_skus(skus).await?,
             items: self.bundle_items(of_round()).await?,
         };
+        let digests = digests.ready().await?;
         let passed = self
-            .check_products(drafts, round, &found, &mut outcomes)
+            .check_products((drafts, digests), round, &found, &mut outcomes)
             .await?;
         let (mut new, mut waiting) = (Vec::new(), Vec::new());
         let (mut old, mut joining) = (Vec::new(), Vec::new());
@@ -155,7 +189,7 @@ impl ImportSession {
     /// Sorts out invalid and unchanged drafts, and adds new keys to the dictionary.
     async fn check_products<'a>(
         &mut self,
-        drafts: &'a [ProductDraft],
+        (drafts, digests): (&'a [ProductDraft], &[String]),
         round: &[usize],
         found: &Existing,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
@@ -165,7 +199,8 @@ impl ImportSession {
             let mut changes = DictionaryChanges::default();
             let mut dictionary = self.dictionary.clone();
             for at in round {
-                match self.check_product(*at, &drafts[*at], found, &dictionary) {
+                let digest = draft_digest(&drafts[*at], &digests[*at], &found.items);
+                match self.check_product((*at, &drafts[*at]), digest, found, &dictionary) {
                     Err(outcome) => drop(outcomes.insert(*at, outcome)),
                     Ok((one, keys)) => {
                         for key in &keys.new_keys {
@@ -188,12 +223,11 @@ impl ImportSession {
     /// write.
     fn check_product<'a>(
         &self,
-        at: usize,
-        draft: &'a ProductDraft,
+        (at, draft): (usize, &'a ProductDraft),
+        digest: String,
         found: &Existing,
         dictionary: &Dictionary,
     ) -> Result<(ValidDraft<'a>, DictionaryChanges), LineOutcome> {
-        let digest = draft_digest(draft, &found.items);
         let plan = plan(draft, &digest, found)?;
         let reference = self.catalog.reference();
         let refused = check::product(draft, &reference.units);
@@ -539,10 +573,11 @@ impl ImportSession {
     }
 }
 
-/// The digest of a draft; for a bundle, it includes the versions of its items.
-fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
+/// The digest of a draft, from that of its own fields; for a bundle, it includes the versions of its
+/// items.
+fn draft_digest(draft: &ProductDraft, own: &str, items: &Items) -> String {
     if draft.bundle.is_empty() {
-        return draft.digest();
+        return own.to_owned();
     }
     let version = |item: &BundleItemDraft| {
         let item = items.get(&item.product).and_then(Option::as_ref);

@@ -1,8 +1,9 @@
 //! The threads that read and map.
 //!
-//! One thread reads the lines of a batch and deals them out to the mappers, a part to each. Another one puts
-//! the parts together again, and does what depends on the order of lines. So a batch is the same with any
-//! number of mappers. The channels between them hold one batch each at most.
+//! One thread reads lines and deals them out to the mappers in turn, a small part each time. Another one makes
+//! batches of the parts in the same order, and does what depends on the order of lines. So a batch is the same
+//! with any number of mappers. The channels between them hold few parts, which are still in the caches of the
+//! processor when the next thread takes them.
 
 use std::any::Any;
 use std::num::NonZero;
@@ -13,12 +14,14 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use tokio::sync::mpsc;
 
-use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, lines_of_batch};
+use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, Room};
 use crate::feed::{FeedError, FeedLine, Feeds};
 use crate::mapping::{Mapping, Unmatched};
 
 /// The maximum number of mappers without a setting. More would wait for the thread that reads.
 const MAX_MAPPERS: usize = 8;
+/// The number of lines in a part.
+const PART_LINES: usize = 64;
 
 /// What the threads have read.
 #[derive(Debug)]
@@ -44,7 +47,9 @@ pub(super) struct ReadBatch {
 
 /// What was read of a file, in the order of the file.
 enum Step {
-    /// A batch; each mapper has a part of it.
+    /// Some lines; the next mapper has them.
+    Part,
+    /// The end of a batch.
     Batch {
         file: Arc<str>,
         bytes_read: u64,
@@ -77,7 +82,7 @@ pub(super) fn read(
     thread::scope(|scope| {
         let started = (0..mappers.get()).map(|_| start(scope, drafter.another_mapper()));
         let (threads, (work, parts)): (Vec<_>, (Vec<_>, Vec<_>)) = started.unzip();
-        let (steps, order) = sync_channel(1);
+        let (steps, order) = sync_channel(2 * mappers.get());
         let drafting = scope.spawn(move || draft(drafter, &order, &parts, sender));
         let read = deal_out(feeds, &work, &steps);
         // The threads end when nothing follows.
@@ -112,23 +117,20 @@ fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(resume)
 }
 
-/// Reads all feeds, and deals the lines of each batch out to the mappers.
+/// Reads all feeds, and deals their lines out to the mappers.
 fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Result<(), FeedError> {
+    let mut mappers = work.iter().cycle();
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
-        loop {
-            let lines = lines_of_batch(&mut feed);
-            if lines.is_empty() {
-                break;
-            }
+        while deal_batch(&mut feed, &mut mappers, steps).is_ok_and(|has_lines| has_lines) {
             let (bytes_read, bytes_total) = feeds.position();
             let step = Step::Batch {
                 file: Arc::clone(&file),
                 bytes_read,
                 bytes_total,
             };
-            if steps.send(step).is_err() || deal(lines, work).is_err() {
+            if steps.send(step).is_err() {
                 return Ok(());
             }
         }
@@ -140,15 +142,22 @@ fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Resul
     Ok(())
 }
 
-/// Splits lines into consecutive parts, one for each mapper.
-fn deal(lines: Vec<FeedLine>, work: &[Lines]) -> Result<(), Unwanted> {
-    let length = lines.len().div_ceil(work.len());
-    let mut lines = lines.into_iter();
-    for mapper in work {
-        let part = lines.by_ref().take(length).collect();
-        mapper.send(part).map_err(|_| Unwanted)?;
+/// Deals the lines of a batch out, in parts. Returns whether there were any.
+fn deal_batch<'w>(
+    feed: &mut impl Iterator<Item = FeedLine>,
+    mappers: &mut impl Iterator<Item = &'w Lines>,
+    steps: &SyncSender<Step>,
+) -> Result<bool, Unwanted> {
+    let mut room = Room::of_batch();
+    loop {
+        let lines = room.lines(feed, PART_LINES);
+        if lines.is_empty() {
+            return Ok(room.is_taken());
+        }
+        let mapper = mappers.next().ok_or(Unwanted)?;
+        steps.send(Step::Part).map_err(|_| Unwanted)?;
+        mapper.send(lines).map_err(|_| Unwanted)?;
     }
-    Ok(())
 }
 
 /// Makes batches of the parts, until nothing follows or nobody wants any more.
@@ -158,27 +167,26 @@ fn draft(
     parts: &[Parts],
     sender: &mpsc::Sender<Read>,
 ) -> Vec<Unmatched> {
+    let (mut parts, mut batch) = (parts.iter().cycle(), Batch::default());
     while let Ok(step) = order.recv() {
         let read = match step {
+            Step::Part => {
+                let Some(Ok(part)) = parts.next().map(Receiver::recv) else {
+                    return Vec::new();
+                };
+                drafter.add_part(&mut batch, part);
+                continue;
+            }
             Step::Batch {
                 file,
                 bytes_read,
                 bytes_total,
-            } => {
-                let mut batch = Batch::default();
-                for part in parts {
-                    let Ok(part) = part.recv() else {
-                        return Vec::new();
-                    };
-                    drafter.add_part(&mut batch, part);
-                }
-                Read::Batch(ReadBatch {
-                    file,
-                    batch,
-                    bytes_read,
-                    bytes_total,
-                })
-            }
+            } => Read::Batch(ReadBatch {
+                file,
+                batch: std::mem::take(&mut batch),
+                bytes_read,
+                bytes_total,
+            }),
             Step::End { file, read_as } => Read::End {
                 file,
                 read_as,
