@@ -35,7 +35,10 @@ async fn change_products(app: &App, update: Document) {
 
 /// Writes wrong numbers and removes a month.
 async fn damage(app: &App) {
-    let wrong = doc! { "$inc": { "stats.histogram.0": 7_i64, "stats.histogram.4": -3_i64 } };
+    let wrong = doc! {
+        "$inc": { "stats.histogram.0": 7_i64, "stats.histogram.4": -3_i64 },
+        "$unset": { "stats.latest_month": 1 },
+    };
     change_products(app, wrong).await;
     let months = app.direct().collection::<Document>("rating_months");
     months.delete_many(doc! {}).await.unwrap();

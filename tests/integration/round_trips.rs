@@ -321,10 +321,10 @@ fn the_commands_of_nested_fields_do_not_grow_with_the_products() {
         aggregate products
         aggregate products
         aggregate products
+        aggregate rating_months
         find products
         find products
         find products
-        find rating_months
         find suppliers
         ");
     });

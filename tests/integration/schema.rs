@@ -146,8 +146,7 @@ fn no_index_of_products_has_a_field_that_a_fold_writes() {
     for index in file["indexes"].as_array().unwrap() {
         for field in index["key"].as_object().unwrap().keys() {
             let outer = field.split('.').next().unwrap();
-            // Moving an index entry in a transaction would multiply the cost of a review. Few reviews
-            // change `rank.stars`, which has steps of half a star.
+            // Moving an index entry in a transaction would multiply the cost of a review.
             assert!(
                 !["stats", "top_reviews", "outlier"].contains(&outer),
                 "index {}: store a rank of {field} instead",

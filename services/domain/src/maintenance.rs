@@ -126,9 +126,7 @@ impl Catalog {
                 state.failed.get_or_insert(error);
             }
             let skipped_in_total = state.refused.len() + state.left_alone.len();
-            if moved.found < RANK_BATCH as usize && handled == moved.found
-                || skipped_in_total > MAX_SKIPPED
-            {
+            if moved.is_last && handled == moved.found || skipped_in_total > MAX_SKIPPED {
                 let round = std::mem::take(state);
                 let run = WorkerRun {
                     done,
@@ -151,7 +149,7 @@ impl Catalog {
                 let left_alone = whole(state.left_alone.len());
                 return Ok(WorkerRun {
                     done,
-                    backlog: due.products.saturating_sub(left_alone).max(1),
+                    backlog: due.rows.saturating_sub(left_alone).max(1),
                     left_alone,
                     waiting_since: due.since,
                 });

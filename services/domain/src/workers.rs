@@ -170,7 +170,9 @@ impl Worker {
     pub const fn purpose(self) -> &'static str {
         match self {
             Self::Fold => "Folds new and changed reviews into the statistics of their products.",
-            Self::Ranks => "Updates the sort positions of products by rating and popularity.",
+            Self::Ranks => {
+                "Moves products in lists by rating and popularity, and in filters by rating."
+            }
             Self::Suppliers => "Updates the copies of suppliers in products.",
             Self::Bundles => "Updates the copies of products in bundles.",
             Self::Merges => "Rewrites products whose spec keys were merged.",

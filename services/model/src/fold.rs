@@ -29,7 +29,7 @@ pub struct Computed {
 /// The effects of a fold other than on [`Computed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoldOutcome {
-    /// The change of each month's histogram.
+    /// The change of each month's row; the latest month is kept in the statistics.
     pub months: BTreeMap<i32, Histogram>,
     /// Whether the top reviews must be read again because one may be missing: a review of the list
     /// moved down or left, or the list was shorter than it should be.
@@ -56,6 +56,7 @@ impl Computed {
             self.merge(review);
         }
         outcome.refill |= self.lacks_top_reviews();
+        self.keep_latest_month(&mut outcome.months);
         outcome
             .months
             .retain(|_, change| *change != Histogram::default());
@@ -68,6 +69,31 @@ impl Computed {
         self.stats.fold_seq += 1;
         self.stats.as_of = Some(now);
         outcome
+    }
+
+    /// Moves the change of the latest month into the statistics, and an earlier month from there to the
+    /// changes of rows: most reviews are of the current month and change no row then.
+    fn keep_latest_month(&mut self, changes: &mut BTreeMap<i32, Histogram>) {
+        let Some((month, mut latest)) = changes.last_key_value().map(|(m, h)| (*m, *h)) else {
+            return;
+        };
+        match self.stats.latest_month {
+            Some((kept, histogram)) if kept == month => latest.change(&histogram, 1),
+            Some((kept, histogram)) if kept < month => {
+                changes.entry(kept).or_default().change(&histogram, 1);
+            }
+            Some(_) => return,
+            None => {}
+        }
+        // Some of what is taken back was counted in the row.
+        let is_in_row = latest.0.iter().any(|count| *count < 0);
+        self.stats.latest_month =
+            (!is_in_row && latest != Histogram::default()).then_some((month, latest));
+        if is_in_row {
+            changes.insert(month, latest);
+        } else {
+            changes.remove(&month);
+        }
     }
 
     /// Adds a review with this contribution; for recounts, which start empty. Returns the month it
@@ -283,9 +309,7 @@ mod tests {
             }
             for (month, change) in outcome.months {
                 let total = months.entry(month).or_default();
-                for (total, change) in total.0.iter_mut().zip(change.0) {
-                    *total += change;
-                }
+                total.change(&change, 1);
             }
             for review in all
                 .iter_mut()
@@ -351,24 +375,72 @@ mod tests {
         assert_eq!(computed.top_reviews.len(), TOP_REVIEWS);
     }
 
+    #[test]
+    fn a_review_of_the_latest_month_changes_no_row() {
+        let at = |id, month: i64| Review {
+            created_at: Some(Timestamp::from_millis(month * 2_700_000_000)),
+            ..review(id)
+        };
+        let mut computed = Computed::default();
+        let mut rows = |reviews: &[Review]| {
+            let outcome = computed.fold(reviews, Timestamp::from_millis(0));
+            let rows = outcome.months.into_iter();
+            let rows: Vec<(i32, i64)> = rows.map(|(month, row)| (month, row.count())).collect();
+            let latest = computed.stats.latest_month;
+            (
+                rows,
+                latest.map(|(month, counted)| (month, counted.count())),
+            )
+        };
+        let first = Timestamp::from_millis(0).month();
+        assert_eq!(rows(&[at(1, 0)]), (vec![], Some((first, 1))));
+        assert_eq!(rows(&[at(2, 0)]), (vec![], Some((first, 2))));
+        let later = (vec![(first, 2)], Some((first + 2, 1)));
+        assert_eq!(rows(&[at(3, 2)]), later);
+        let earlier = (vec![(first + 1, 1)], Some((first + 2, 1)));
+        assert_eq!(rows(&[at(4, 1)]), earlier);
+        let deleted = Review {
+            applied: at(3, 2).contribution(),
+            status: ReviewStatus::Deleted,
+            ..at(3, 2)
+        };
+        assert_eq!(rows(&[deleted]), (vec![], None));
+    }
+
+    /// The ratings of each month: what rows and the statistics have together.
+    fn by_month(rows: &BTreeMap<i32, Histogram>, stats: &RatingStats) -> BTreeMap<i32, Histogram> {
+        let mut months = rows.clone();
+        if let Some((month, latest)) = stats.latest_month {
+            months.entry(month).or_default().change(&latest, 1);
+        }
+        months.retain(|_, month| *month != Histogram::default());
+        months
+    }
+
     proptest! {
         #[test]
         fn folds_equal_a_recount(
-            rounds in proptest::collection::vec(proptest::collection::vec(change(), 0..12), 1..8),
+            rounds in proptest::collection::vec((proptest::collection::vec(change(), 0..12), any::<bool>()), 1..8),
             batch_size in 1_usize..6,
         ) {
             let mut all: Vec<Review> = Vec::new();
             let mut computed = Computed::default();
             let mut months: BTreeMap<i32, Histogram> = BTreeMap::new();
-            for round in rounds {
+            for (round, is_repaired) in rounds {
                 for change in round {
                     let known = all.iter_mut().position(|r| r.id == review(change.id).id);
                     let at = known.unwrap_or_else(|| { all.push(review(change.id)); all.len() - 1 });
                     apply(&mut all[at], &change);
                 }
                 for (month, change) in fold_all(&mut computed, &mut all, batch_size) {
-                    let total = months.entry(month).or_default();
-                    for (total, change) in total.0.iter_mut().zip(change.0) { *total += change; }
+                    months.entry(month).or_default().change(&change, 1);
+                }
+                let counts = months.values().chain(computed.stats.latest_month.iter().map(|(_, latest)| latest));
+                prop_assert!(counts.flat_map(|histogram| histogram.0).all(|count| count >= 0));
+                // A repair moves the latest month to its row.
+                if is_repaired {
+                    months = by_month(&months, &computed.stats);
+                    computed.stats.latest_month = None;
                 }
                 let expected = recount(&all);
                 prop_assert_eq!(computed.stats.histogram, expected.stats.histogram);
@@ -376,9 +448,13 @@ mod tests {
                 prop_assert_eq!(&computed.stats.dimensions, &expected.stats.dimensions);
                 prop_assert_eq!(&computed.top_reviews, &expected.top_reviews);
             }
-            let dated = all.iter().filter_map(Review::contribution).filter(|c| c.month.is_some()).count();
-            let sum: i64 = months.values().map(Histogram::count).sum();
-            prop_assert_eq!(sum, i64::try_from(dated).unwrap());
+            let mut expected: BTreeMap<i32, Histogram> = BTreeMap::new();
+            for counted in all.iter().filter_map(Review::contribution) {
+                if let Some(month) = counted.month {
+                    expected.entry(month).or_default().add(counted.rating);
+                }
+            }
+            prop_assert_eq!(by_month(&months, &computed.stats), expected);
         }
     }
 }

@@ -133,7 +133,11 @@ impl Store {
             let mut product = ProductAudit::new(doc, encoding)?;
             let id = product.product.id;
             while stale_ranks.before(&id).await?.is_some() {}
-            if stale_ranks.at(&id).await?.is_some() {
+            let mut is_stale = false;
+            while stale_ranks.at(&id).await?.is_some() {
+                is_stale = true;
+            }
+            if is_stale {
                 product.ignore_stale_ranks();
             }
             while let Some((_, stored)) = reviews.before(&id).await? {
@@ -152,9 +156,10 @@ impl Store {
                 lookups.add_review(&stored.review);
                 self.look_up_some(&mut lookups, found).await?;
             }
-            let mut stored = BTreeMap::new();
+            let latest = product.product.computed.stats.latest_month;
+            let mut stored: BTreeMap<i32, Histogram> = latest.into_iter().collect();
             while let Some((month, histogram)) = months.at(&id).await? {
-                stored.insert(month, histogram);
+                stored.entry(month).or_default().change(&histogram, 1);
             }
             product.audit(&recounted, &stored, &reference, found);
             names += lookups.add(&product);

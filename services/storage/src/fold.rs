@@ -21,7 +21,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::ranks::{self, Ranks};
-use crate::raw::{Fields, date, stored_id};
+use crate::raw::{Fields, date, one_of, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, names, products, reviews};
 
@@ -456,7 +456,7 @@ impl Store {
         };
         let collection = self.raw("products");
         let find = collection
-            .find(doc! { "_id": { "$in": ids } })
+            .find(doc! { "_id": one_of(ids) })
             .projection(projection);
         let mut cursor = find.session(&mut *session).await?;
         let mut states = HashMap::new();
@@ -527,19 +527,23 @@ impl Store {
         Err(error.into())
     }
 
-    /// Marks the ranks of these products as stale where they are. Moving an index entry inside a
-    /// transaction costs several times as much as outside, and a product has one for each of its
-    /// tokens and keywords, so a worker updates the ranks ([`Store::move_ranks`]).
+    /// Marks the ranks of these products as stale where they are; a worker updates them
+    /// ([`Store::move_ranks`]). An update in a transaction that moves any index entry costs six times as
+    /// much: mongod then reads the catalog entry of the collection twice for each of its indexes.
     pub(crate) async fn mark_stale_ranks(
         &self,
         session: &mut ClientSession,
         states: &HashMap<ProductId, FoldState>,
         now: Timestamp,
     ) -> Result<(), TransactionError> {
-        let stale = states.iter();
-        let stale = stale.filter_map(|(id, state)| state.stale_ranks(*id, now));
-        self.update_each(session, ranks::COLLECTION, stale.collect())
-            .await
+        let stale = states.iter().filter(|(_, state)| state.has_stale_ranks());
+        let rows: Vec<Document> = stale.map(|(id, _)| ranks::stale_row(*id, now)).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let stale_ranks = self.documents(ranks::COLLECTION);
+        stale_ranks.insert_many(rows).session(&mut *session).await?;
+        Ok(())
     }
 
     /// Flags the reviews of products that have just passed the threshold for many reviews, so that
@@ -631,25 +635,16 @@ impl FoldState {
     /// Returns the update of the product. It changes no indexed field; stale ranks are only marked
     /// ([`Store::mark_stale_ranks`]).
     pub(crate) fn update(&self, id: ProductId) -> Document {
-        let mut set = doc! {
+        let set = doc! {
             "stats": stats::stats(&self.computed.stats),
             "top_reviews": stats::top_reviews(&self.computed),
             "outlier": stats::outlier(&self.outlier),
         };
-        let mut update = Document::new();
-        match self.computed.stats.half_stars() {
-            Some(stars) => drop(set.insert("rank.stars", stars)),
-            None => drop(update.insert("$unset", doc! { "rank.stars": 1 })),
-        }
-        update.insert("$set", set);
-        doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": update }
+        doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": { "$set": set } }
     }
 
-    /// Returns the upsert that marks the ranks as stale; `None` when they are current.
-    fn stale_ranks(&self, id: ProductId, now: Timestamp) -> Option<Document> {
-        let stats = &self.computed.stats;
-        (Ranks::of(stats, self.interest) != self.ranks)
-            .then(|| ranks::mark_stale(id, stats.fold_seq, now))
+    fn has_stale_ranks(&self) -> bool {
+        Ranks::of(&self.computed.stats, self.interest) != self.ranks
     }
 }
 

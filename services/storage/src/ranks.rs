@@ -1,8 +1,9 @@
-//! Positions of products in lists by rating and popularity. Reviews and activity determine them; a
-//! worker updates them in batches, soon after a change.
+//! Positions of products in lists by rating and popularity, and the stars that lists are filtered by.
+//! Reviews and activity determine them; a worker updates them in batches, soon after a change.
 //!
-//! A product to update has a row in `stale_ranks` with the number of the fold that wrote it. The
-//! row is deleted only by a worker that has seen the product as of that fold or a later one.
+//! Each fold that may move a product inserts a row into `stale_ranks`, in its transaction. A row is deleted
+//! only by a worker that read the product after the row, so as of that fold or a later one. Rows are never
+//! updated: an insert costs half as much as an upsert.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::id::{CategoryId, ProductId, random_number};
 use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_category;
@@ -55,6 +56,8 @@ impl Ranks {
 pub struct RankUpdates {
     /// The number of stale products found.
     pub found: usize,
+    /// Whether there were no rows beyond those that were read.
+    pub is_last: bool,
     /// The number of products updated or already correct. Products that changed at the same moment
     /// are not included; they are found again.
     pub moved: usize,
@@ -69,8 +72,8 @@ pub struct RankUpdates {
 /// The backlog of stale ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaleRanks {
-    /// The approximate number of products.
-    pub products: u64,
+    /// The approximate number of rows, which is at least that of the products.
+    pub rows: u64,
     /// When the oldest row was written.
     pub since: Option<Timestamp>,
 }
@@ -79,16 +82,29 @@ pub struct StaleRanks {
 struct StaleRank {
     product: ProductId,
     category: CategoryId,
-    stats: RatingStats,
     /// The update; `None` when the ranks are already correct.
     update: Option<Document>,
 }
 
-/// The upsert that marks the ranks of a product as stale, as of this fold.
-pub(crate) fn mark_stale(product: ProductId, fold_seq: i64, now: Timestamp) -> Document {
-    let first = doc! { "schema_version": REFERENCE_VERSION, "since": date(now) };
-    let update = doc! { "$max": { "seq": fold_seq }, "$setOnInsert": first };
-    doc! { "q": { "_id": stored_id(product.to_i64()) }, "u": update, "upsert": true }
+/// A row that marks the ranks of a product as stale.
+pub(crate) fn stale_row(product: ProductId, now: Timestamp) -> Document {
+    let id = doc! { "p": stored_id(product.to_i64()), "n": random_number() };
+    doc! { "_id": id, "schema_version": REFERENCE_VERSION, "since": date(now) }
+}
+
+/// The filter of the rows of these products.
+pub(crate) fn rows_of(products: &[Bson]) -> Document {
+    let of = |product: &Bson| {
+        let (first, last) = (
+            doc! { "p": product },
+            doc! { "p": product, "n": Bson::MaxKey },
+        );
+        doc! { "_id": { "$gte": first, "$lte": last } }
+    };
+    match products {
+        [product] => of(product),
+        products => doc! { "$or": products.iter().map(of).collect::<Vec<_>>() },
+    }
 }
 
 impl Store {
@@ -103,9 +119,11 @@ impl Store {
         max: u32,
         skipped: &[ProductId],
     ) -> Result<RankUpdates, StorageError> {
-        let ids = self.stale_ranks(max, skipped).await?;
+        let rows = self.stale_ranks(max, skipped).await?;
+        let ids: BTreeSet<ProductId> = rows.iter().map(|(product, _)| *product).collect();
         let mut updates = RankUpdates {
             found: ids.len(),
+            is_last: rows.len() < max as usize,
             ..RankUpdates::default()
         };
         if ids.is_empty() {
@@ -118,13 +136,12 @@ impl Store {
             is_stale || refused || updates.left_alone.contains(id)
         };
         // A deleted product is in no list.
-        let gone: Vec<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
-        let mut done: Vec<Document> = gone.iter().map(|id| row_filter(*id)).collect();
+        let mut done: BTreeSet<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
         updates.categories = stale_ranks.iter().map(|stale| stale.category).collect();
         let (to_update, current): (Vec<StaleRank>, Vec<StaleRank>) = stale_ranks
             .into_iter()
             .partition(|stale| stale.update.is_some());
-        done.extend(current.iter().map(StaleRank::row));
+        done.extend(current.iter().map(|stale| stale.product));
         if !to_update.is_empty() {
             let commands = to_update.iter().filter_map(|stale| stale.update.clone());
             let written = self.update_unordered(products::COLLECTION, commands.collect());
@@ -135,7 +152,7 @@ impl Store {
                 let refused: Vec<usize> = written.refused.iter().map(|(at, _)| *at).collect();
                 let updated = to_update.iter().enumerate();
                 let updated = updated.filter(|(at, _)| !refused.contains(at));
-                done.extend(updated.map(|(_, stale)| stale.row()));
+                done.extend(updated.map(|(_, stale)| stale.product));
             }
             let refused = written.refused.into_iter();
             updates
@@ -143,22 +160,26 @@ impl Store {
                 .extend(refused.map(|(at, error)| (to_update[at].product, error)));
         }
         updates.moved = done.len();
-        self.delete_rows(done).await?;
+        let rows = rows
+            .into_iter()
+            .filter(|(product, _)| done.contains(product));
+        self.delete_rows(rows.map(|(_, row)| row).collect()).await?;
         for (product, error) in &updates.refused {
             tracing::error!(%product, %error, "the ranks of a product cannot be updated");
         }
         Ok(updates)
     }
 
+    /// Returns rows, oldest first: their products and their ids.
     async fn stale_ranks(
         &self,
         max: u32,
         skipped: &[ProductId],
-    ) -> Result<Vec<ProductId>, StorageError> {
+    ) -> Result<Vec<(ProductId, Document)>, StorageError> {
         let mut filter = Document::new();
         if !skipped.is_empty() {
             let skipped = skipped.iter().map(|id| stored_id(id.to_i64()));
-            filter.insert("_id", doc! { "$nin": skipped.collect::<Vec<Bson>>() });
+            filter.insert("_id.p", doc! { "$nin": skipped.collect::<Vec<Bson>>() });
         }
         let collection = self.raw(COLLECTION);
         let find = collection
@@ -167,13 +188,14 @@ impl Store {
             .sort(doc! { "since": 1 })
             .hint(Hint::Name("since".to_owned()))
             .limit(i64::from(max));
-        self.product_ids(find).await
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        found.iter().map(read_row).collect()
     }
 
     /// Reads products and computes the update of each.
     async fn read_stale(
         &self,
-        ids: &[ProductId],
+        ids: &BTreeSet<ProductId>,
         updates: &mut RankUpdates,
     ) -> Result<Vec<StaleRank>, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
@@ -200,18 +222,12 @@ impl Store {
         Ok(stale_ranks)
     }
 
-    async fn delete_rows(&self, filters: Vec<Document>) -> Result<(), StorageError> {
-        if filters.is_empty() {
+    async fn delete_rows(&self, rows: Vec<Document>) -> Result<(), StorageError> {
+        if rows.is_empty() {
             return Ok(());
         }
-        let deletes = filters
-            .into_iter()
-            .map(|filter| doc! { "q": filter, "limit": 1 });
-        let command = doc! {
-            "delete": COLLECTION,
-            "deletes": deletes.collect::<Vec<_>>(),
-            "ordered": false,
-        };
+        let these = doc! { "_id": { "$in": rows } };
+        let command = doc! { "delete": COLLECTION, "deletes": [{ "q": these, "limit": 0 }] };
         self.write(command).await?;
         Ok(())
     }
@@ -229,7 +245,7 @@ impl Store {
             return Ok(StaleRanks::default());
         };
         Ok(StaleRanks {
-            products: collection.estimated_document_count().await?.max(1),
+            rows: collection.estimated_document_count().await?.max(1),
             since: Fields::of(COLLECTION, &first).opt_date("since")?,
         })
     }
@@ -248,6 +264,12 @@ impl StaleRank {
             for (field, rank) in stats::review_ranks(&stats, interest) {
                 set.insert(format!("rank.{field}"), rank);
             }
+            let mut update = Document::new();
+            match stats.half_stars() {
+                Some(stars) => drop(set.insert("rank.stars", stars)),
+                None => drop(update.insert("$unset", doc! { "rank.stars": 1 })),
+            }
+            update.insert("$set", set);
             doc! {
                 "q": {
                     "_id": stored_id(product.to_i64()),
@@ -255,33 +277,23 @@ impl StaleRank {
                     "stats.fold_seq": stats.fold_seq,
                     "activity.as_of": activity.as_of.map(date),
                 },
-                "u": { "$set": set },
+                "u": update,
             }
         });
         Ok(Self {
             product,
             category: read_category(&fields)?,
-            stats,
             update,
         })
     }
-
-    /// The filter of the row that led here, unless it is newer than this fold.
-    fn row(&self) -> Document {
-        let mut row = row_filter(self.product);
-        row.insert("seq", doc! { "$lte": self.stats.fold_seq });
-        row
-    }
 }
 
-/// Reads the product of a row.
-pub(crate) fn read_row(doc: &RawDocumentBuf) -> Read<(ProductId, ())> {
-    Ok((
-        ProductId::from_i64(Fields::of(COLLECTION, doc).id("_id")?),
-        (),
-    ))
-}
-
-fn row_filter(product: ProductId) -> Document {
-    doc! { "_id": stored_id(product.to_i64()) }
+/// Reads the product and the id of a row.
+pub(crate) fn read_row(doc: &RawDocumentBuf) -> Read<(ProductId, Document)> {
+    let fields = Fields::of(COLLECTION, doc);
+    let id = fields.doc("_id")?;
+    let number = id.i64("n")?;
+    let product = id.id("p")?;
+    let row = doc! { "p": stored_id(product), "n": number };
+    Ok((ProductId::from_i64(product), row))
 }

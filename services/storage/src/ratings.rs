@@ -17,8 +17,9 @@ use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 use crate::documents::{PRODUCT_VERSION, review, stats, up_to};
 use crate::fold::{dirty_at, dirty_index, month_update};
 use crate::raw::{Fields, Read, date, integer, stored_id};
+use crate::store::snapshot;
 use crate::transaction::{TransactionError, commit};
-use crate::{StorageError, Store, leases, ranks, reviews};
+use crate::{StorageError, Store, leases, products, ranks, reviews};
 
 const MONTHS: &str = "rating_months";
 /// How long a repair may take before another process may repair the same product.
@@ -82,15 +83,33 @@ impl Store {
         if ranges.is_empty() {
             return Ok(HashMap::new());
         }
-        let collection = self.raw(MONTHS);
-        let find = collection
-            .find(doc! { "$or": ranges })
-            .hint(Hint::Name("_id_".to_owned()));
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
+        let kept = doc! { "$gte": from, "$lte": to };
+        let latest = vec![
+            doc! { "$match": { "_id": { "$in": ids }, "stats.latest_month.m": kept } },
+            doc! { "$project": {
+                "_id": { "p": "$_id", "m": "$stats.latest_month.m" },
+                "histogram": "$stats.latest_month.histogram",
+            } },
+        ];
+        let pipeline = [
+            doc! { "$match": { "$or": ranges } },
+            doc! { "$unionWith": { "coll": products::COLLECTION, "pipeline": latest } },
+        ];
+        let collection = self.documents(MONTHS);
+        let found = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()))
+            // A fold moves a month from the product to its row.
+            .read_concern(snapshot())
+            .max_time(self.max_time);
+        let found = found.await?.with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let mut all: HashMap<ProductId, BTreeMap<i32, Histogram>> = HashMap::new();
         for doc in &found {
             let (product, month, histogram) = read_month(doc)?;
-            all.entry(product).or_default().insert(month, histogram);
+            let months = all.entry(product).or_default();
+            months.entry(month).or_default().change(&histogram, 1);
         }
         Ok(all)
     }
@@ -251,10 +270,10 @@ impl Store {
         let mut cursor = find.session(&mut *session).await?;
         while let Some(doc) = cursor.next(session).await {
             let (product, month, histogram) = read_month(&doc?)?;
-            if let Some(at) = at.get(&product)
-                && histogram != Histogram::default()
-            {
-                all[*at].stored.months.insert(month, histogram);
+            if let Some(at) = at.get(&product) {
+                let months = &mut all[*at].stored.months;
+                months.entry(month).or_default().change(&histogram, 1);
+                months.retain(|_, histogram| *histogram != Histogram::default());
             }
         }
         Ok(())
@@ -334,10 +353,13 @@ impl Store {
         session: &mut ClientSession,
         ids: &[Bson],
     ) -> Result<HashSet<ProductId>, TransactionError> {
-        let stale_ranks = self.raw(ranks::COLLECTION);
-        let find = stale_ranks.find(doc! { "_id": { "$in": ids } });
-        let mut cursor = find.session(&mut *session).await?;
         let mut stale = HashSet::new();
+        if ids.is_empty() {
+            return Ok(stale);
+        }
+        let stale_ranks = self.raw(ranks::COLLECTION);
+        let find = stale_ranks.find(ranks::rows_of(ids));
+        let mut cursor = find.session(&mut *session).await?;
         while let Some(doc) = cursor.next(session).await {
             stale.insert(ranks::read_row(&doc?)?.0);
         }
@@ -493,7 +515,8 @@ impl Store {
         let mut cursor = find.session(&mut session).await?;
         while let Some(doc) = cursor.next(&mut session).await {
             let (_, month, histogram) = read_month(&doc?)?;
-            stored.months.insert(month, histogram);
+            let counted = stored.months.entry(month).or_default();
+            counted.change(&histogram, 1);
         }
         let mut error = ReviewTotals::default();
         let mut cursor = self
@@ -560,6 +583,11 @@ impl Store {
             return Ok(false);
         };
         let mut counted = ReviewTotals::of(&state.computed.stats);
+        // The latest month moves to its row, where an error may be as large as it likes.
+        let mut months = error.months.clone();
+        for (month, histogram) in &counted.months {
+            months.entry(*month).or_default().change(histogram, 1);
+        }
         counted.change(error, 1);
         state.computed = Computed {
             stats: RatingStats {
@@ -567,6 +595,7 @@ impl Store {
                 recommended: counted.recommended,
                 dimensions: counted.dimensions,
                 traits: counted.traits,
+                latest_month: None,
                 fold_seq: state.computed.stats.fold_seq,
                 as_of: Some(now),
             },
@@ -578,7 +607,7 @@ impl Store {
         let states = HashMap::from([(product, state)]);
         self.mark_stale_ranks(session, &states, now).await?;
         self.flag_many(session, &states).await?;
-        let months = error.months.iter();
+        let months = months.iter();
         let months = months.map(|(month, change)| month_update(product, *month, change));
         self.update_each(session, MONTHS, months.collect()).await?;
         Ok(true)
@@ -599,13 +628,14 @@ impl RepairLease {
 }
 
 impl ReviewTotals {
-    /// Returns the numbers without months, which the statistics do not have.
+    /// Returns the numbers, with only the latest month.
     fn of(stats: &RatingStats) -> Self {
         Self {
             histogram: stats.histogram,
             recommended: stats.recommended,
             dimensions: stats.dimensions.clone(),
             traits: stats.traits.clone(),
+            months: stats.latest_month.into_iter().collect(),
             ..Self::default()
         }
     }
@@ -763,7 +793,7 @@ fn read_stored(doc: &RawDocumentBuf, stale: bool) -> Result<Recounted, StorageEr
             recommended: stored.recommended,
             dimensions: stored.dimensions,
             traits: stored.traits,
-            months: BTreeMap::new(),
+            months: stored.latest_month.into_iter().collect(),
             top: fields.docs("top_reviews", stats::read_top_review)?,
             derived: derived(&whole),
             large: stats::read_outlier(&fields.doc("outlier")?)?.large,

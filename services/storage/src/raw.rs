@@ -1,7 +1,7 @@
 //! Typed access to fields of raw documents. Each error names the document and the field.
 
-use mongodb::bson::Bson;
 use mongodb::bson::raw::{RawBsonRef, RawDocument};
+use mongodb::bson::{Bson, doc};
 use vitrine_model::clock::Timestamp;
 
 use self::element::Unread;
@@ -260,6 +260,15 @@ pub(crate) fn number(value: RawBsonRef<'_>) -> Option<f64> {
 /// Encodes an id.
 pub(crate) const fn stored_id(number: i64) -> Bson {
     Bson::Int64(number)
+}
+
+/// Returns a condition that an id is one of these. A lone one is found without planning, which looks at
+/// all indexes of the collection.
+pub(crate) fn one_of(ids: Vec<Bson>) -> Bson {
+    match <[Bson; 1]>::try_from(ids) {
+        Ok([id]) => id,
+        Err(ids) => Bson::Document(doc! { "$in": ids }),
+    }
 }
 
 /// Encodes an instant.

@@ -17,7 +17,7 @@ use crate::documents::{REVIEW_VERSION, up_to};
 use crate::fold::dirty_at;
 use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::names::stored_ids;
-use crate::raw::{Fields, date, stored_id};
+use crate::raw::{Fields, date, one_of, stored_id};
 use crate::reviewing::PURCHASES;
 use crate::{StorageError, Store, names, products_query};
 
@@ -259,9 +259,8 @@ impl Store {
             .collect();
         let collection = self.raw(PURCHASES);
         let find = collection
-            .find(doc! { "_id": { "$in": ids } })
+            .find(doc! { "_id": one_of(ids) })
             .projection(doc! { "_id": 1 })
-            .hint(Hint::Name("_id_".to_owned()))
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let pair = |row: &RawDocumentBuf| {

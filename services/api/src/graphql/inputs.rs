@@ -62,7 +62,7 @@ pub(crate) struct ProductFilterInput {
     /// The product has one of these statuses. Only admins may ask for products that are not
     /// `ACTIVE`.
     status: Option<Vec<Status>>,
-    /// The average rating.
+    /// The average rating, rounded down to half stars. It follows a review within about a second.
     rating: Option<RatingFilterInput>,
     /// The supplier is in one of these countries; ISO 3166-1 alpha-2 codes.
     country: Option<Vec<String>>,

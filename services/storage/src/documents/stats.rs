@@ -32,7 +32,14 @@ pub(crate) fn stats(stats: &RatingStats) -> Document {
         "dimensions": dimensions(&stats.dimensions),
         "fold_seq": stats.fold_seq,
     };
+    let latest_month =
+        |(month, counted): (i32, Histogram)| doc! { "m": month, "histogram": histogram(&counted) };
     put(&mut doc, "traits", traits(&stats.traits));
+    put(
+        &mut doc,
+        "latest_month",
+        stats.latest_month.map(latest_month),
+    );
     put(&mut doc, "as_of", stats.as_of.map(date));
     doc
 }
@@ -84,9 +91,18 @@ pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
             .docs("traits", read_trait_stats)?
             .into_iter()
             .collect(),
+        latest_month: fields
+            .opt_doc("latest_month")?
+            .map(|month| read_latest_month(&month))
+            .transpose()?,
         fold_seq: fields.i64("fold_seq")?,
         as_of: fields.opt_date("as_of")?,
     })
+}
+
+fn read_latest_month(fields: &Fields<'_>) -> Read<(i32, Histogram)> {
+    let month = i32::try_from(fields.i64("m")?).map_err(|_| fields.corrupt("m"))?;
+    Ok((month, read_histogram(fields, "histogram")?))
 }
 
 fn read_trait_stats(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
@@ -184,6 +200,10 @@ pub(crate) fn ignore_stale_ranks(product: &mut Document, stats: &RatingStats, in
     if let Ok(doc) = product.get_document_mut("rank") {
         for (field, rank) in review_ranks(stats, interest) {
             doc.insert(field, rank);
+        }
+        match stats.half_stars() {
+            Some(stars) => drop(doc.insert("stars", stars)),
+            None => drop(doc.remove("stars")),
         }
     }
 }
