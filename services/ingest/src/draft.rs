@@ -136,19 +136,22 @@ impl Room {
         self.lines < BATCH_LINES
     }
 
-    /// Reads lines that fit in the batch, at most `most`; none when it is full, or at the end of the feed.
+    /// Reads lines that fit in the batch, until there are `max_lines` or so many bytes; none when it is full, or at
+    /// the end of the feed.
     pub(crate) fn lines(
         &mut self,
         feed: &mut impl Iterator<Item = FeedLine>,
-        most: usize,
+        max_lines: usize,
+        max_bytes: usize,
     ) -> Vec<FeedLine> {
-        let mut lines = Vec::new();
-        while lines.len() < most && self.lines > 0 && self.bytes > 0 {
+        let (mut lines, mut bytes) = (Vec::new(), 0);
+        while lines.len() < max_lines && bytes < max_bytes && self.lines > 0 && self.bytes > 0 {
             let Some(line) = feed.next() else {
                 break;
             };
             self.lines -= 1;
             self.bytes = self.bytes.saturating_sub(line.bytes);
+            bytes += line.bytes;
             lines.push(line);
         }
         lines
@@ -197,7 +200,7 @@ impl<'m> Drafter<'m> {
 
     /// As [`Drafter::batch`], for any source of lines.
     fn batch_of(&mut self, feed: &mut impl Iterator<Item = FeedLine>) -> Option<Batch> {
-        let lines = Room::of_batch().lines(feed, BATCH_LINES);
+        let lines = Room::of_batch().lines(feed, BATCH_LINES, BATCH_BYTES);
         if lines.is_empty() {
             return None;
         }

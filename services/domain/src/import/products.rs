@@ -98,7 +98,15 @@ enum Digests {
 impl Digests {
     fn of(drafts: &Arc<Vec<ProductDraft>>) -> Self {
         let drafts = Arc::clone(drafts);
-        let all = move || drafts.iter().map(ProductDraft::digest).collect();
+        // Those of bundles are computed once their items are known.
+        let digest = |draft: &ProductDraft| {
+            if draft.bundle.is_empty() {
+                draft.digest()
+            } else {
+                String::new()
+            }
+        };
+        let all = move || drafts.iter().map(digest).collect();
         Self::Computing(tokio::task::spawn_blocking(all))
     }
 

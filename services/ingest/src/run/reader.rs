@@ -22,6 +22,8 @@ use crate::mapping::{Mapping, Unmatched};
 const MAX_MAPPERS: usize = 8;
 /// The number of lines in a part.
 const PART_LINES: usize = 64;
+/// The size of a part in bytes after which no line is added.
+const PART_BYTES: usize = 256 * 1024;
 
 /// What the threads have read.
 #[derive(Debug)]
@@ -123,7 +125,12 @@ fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Resul
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
-        while deal_batch(&mut feed, &mut mappers, steps).is_ok_and(|has_lines| has_lines) {
+        loop {
+            match deal_batch(&mut feed, &mut mappers, steps) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Unwanted) => return Ok(()),
+            }
             let (bytes_read, bytes_total) = feeds.position();
             let step = Step::Batch {
                 file: Arc::clone(&file),
@@ -150,7 +157,7 @@ fn deal_batch<'w>(
 ) -> Result<bool, Unwanted> {
     let mut room = Room::of_batch();
     loop {
-        let lines = room.lines(feed, PART_LINES);
+        let lines = room.lines(feed, PART_LINES, PART_BYTES);
         if lines.is_empty() {
             return Ok(room.is_taken());
         }
