@@ -1,7 +1,10 @@
-//! How many instructions a process needs for a request, counted by callgrind: unlike times, they
-//! hardly depend on what else the machine does. Those of the kernel and of mongod are not counted.
+//! How many instructions and allocations a process needs for a request, counted by callgrind: unlike times,
+//! they hardly depend on what else the machine does. Those of the kernel and of mongod are not counted.
 
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::ops::Sub;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -18,20 +21,48 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// How long a process is watched while nobody asks it, because it then does its background work.
 const IDLE: Duration = Duration::from_secs(4);
 
+/// What a process has done.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    instructions: f64,
+    /// Blocks of memory that were allocated or moved.
+    allocations: f64,
+}
+
+impl Work {
+    fn times(self, factor: f64) -> Self {
+        Self {
+            instructions: self.instructions * factor,
+            allocations: self.allocations * factor,
+        }
+    }
+}
+
+impl Sub for Work {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            instructions: self.instructions - other.instructions,
+            allocations: self.allocations - other.allocations,
+        }
+    }
+}
+
 /// Counts all rows, one request after the other over one connection, and prints them.
 pub(crate) fn measure(subjects: &[Subject], requests: usize, logs: &Path) {
     println!(
-        "\n{:<26} {:<9} {:>12} {:>7}",
-        "thousand instructions", "build", "per request", "/floor"
+        "\n{:<26} {:<9} {:>22} {:>7} {:>12}",
+        "per request", "build", "thousand instructions", "/floor", "allocations"
     );
-    let idle: Vec<f64> = subjects
+    let idle: Vec<Work> = subjects
         .iter()
         .map(|subject| idle(&subject.process, logs))
         .collect();
     let idle_of = |name: &str| {
         let mut all = subjects.iter().zip(&idle);
         let found = all.find(|(subject, _)| subject.process.name == name);
-        found.map_or(0.0, |(_, idle)| *idle)
+        found.map_or_else(Work::default, |(_, idle)| *idle)
     };
     let mut floors: Vec<(&str, f64)> = Vec::new();
     for (process, row) in [false, true]
@@ -40,30 +71,31 @@ pub(crate) fn measure(subjects: &[Subject], requests: usize, logs: &Path) {
     {
         let each = count(process, row, requests, idle_of(&process.name), logs);
         if row.name == row.floor {
-            floors.push((row.floor, each));
+            floors.push((row.floor, each.instructions));
         }
         let floor = floors.iter().find(|(name, _)| *name == row.floor);
-        let ratio = floor.map_or(f64::NAN, |(_, floor)| each / floor);
+        let ratio = floor.map_or(f64::NAN, |(_, floor)| each.instructions / floor);
         println!(
-            "{:<26} {:<9} {:>12.1} {ratio:>7.2}",
+            "{:<26} {:<9} {:>22.1} {ratio:>7.2} {:>12.0}",
             row.name,
             process.name,
-            each / 1e3
+            each.instructions / 1e3,
+            each.allocations
         );
     }
 }
 
-/// The instructions in a second without requests.
-fn idle(process: &Running, logs: &Path) -> f64 {
+/// What a process does in a second without requests.
+fn idle(process: &Running, logs: &Path) -> Work {
     control(process, "--zero");
     let start = Instant::now();
     thread::sleep(IDLE);
     control(process, "--dump");
-    newest(logs, process.pid()) as f64 / start.elapsed().as_secs_f64()
+    newest(logs, process.pid()).times(1.0 / start.elapsed().as_secs_f64())
 }
 
-/// The instructions of one request, without those of background work.
-fn count(process: &Running, row: &Row, requests: usize, idle: f64, logs: &Path) -> f64 {
+/// What one request takes, without background work.
+fn count(process: &Running, row: &Row, requests: usize, idle: Work, logs: &Path) -> Work {
     let mut client = Client::open(&process.address).expect("it listens");
     // The same requests for every build.
     let mut random = Random::of(11, Purpose::Leaf, 0);
@@ -84,8 +116,8 @@ fn count(process: &Running, row: &Row, requests: usize, idle: f64, logs: &Path) 
     let start = Instant::now();
     let sent = send(requests);
     control(process, "--dump");
-    let background = idle * start.elapsed().as_secs_f64();
-    (newest(logs, process.pid()) as f64 - background) / sent as f64
+    let background = idle.times(start.elapsed().as_secs_f64());
+    (newest(logs, process.pid()) - background).times(1.0 / sent as f64)
 }
 
 fn control(process: &Running, command: &str) {
@@ -95,18 +127,72 @@ fn control(process: &Running, command: &str) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// The total of the last dump of a process, which is removed.
-fn newest(logs: &Path, pid: u32) -> u64 {
+/// What the last dump of a process says, which is removed.
+fn newest(logs: &Path, pid: u32) -> Work {
     let name = format!("callgrind.{pid}.");
-    let mut total = None;
+    let mut work = None;
     for file in fs::read_dir(logs).expect("the logs are there").flatten() {
-        if !file.file_name().to_string_lossy().starts_with(&name) {
-            continue;
+        if file.file_name().to_string_lossy().starts_with(&name) {
+            let dump = File::open(file.path()).expect("a dump can be read");
+            work = read(BufReader::new(dump)).or(work);
+            fs::remove_file(file.path()).expect("a dump can be removed");
         }
-        let text = fs::read_to_string(file.path()).expect("a dump is text");
-        let line = text.lines().find_map(|line| line.strip_prefix("totals: "));
-        total = line.and_then(|total| total.trim().parse().ok()).or(total);
-        fs::remove_file(file.path()).expect("a dump can be removed");
     }
-    total.expect("callgrind has written a dump")
+    work.expect("callgrind has written a dump")
+}
+
+/// Reads a dump: `fn=` names a function, and each `cfn=` after it a function that it calls, with `calls=` and
+/// the number of calls. A name is written once, after its number; the number stands for it from then on.
+fn read(dump: impl BufRead) -> Option<Work> {
+    let mut allocators: HashMap<String, Function> = HashMap::new();
+    let mut function = |named: &str| -> Function {
+        let (number, name) = named.split_once(' ').unwrap_or((named, ""));
+        let known = allocators.entry(number.to_owned());
+        *known.or_insert_with(|| Function::named(name))
+    };
+    let (mut caller, mut called) = (Function::Other, Function::Other);
+    let (mut instructions, mut allocations) = (None, 0.0);
+    for line in dump.lines().map_while(Result::ok) {
+        if let Some(named) = line.strip_prefix("fn=") {
+            caller = function(named);
+        } else if let Some(named) = line.strip_prefix("cfn=") {
+            called = function(named);
+        } else if let Some(calls) = line.strip_prefix("calls=") {
+            if (caller, called) == (Function::Other, Function::Allocates) {
+                let calls = calls.split(' ').next().unwrap_or_default();
+                allocations += calls.parse().unwrap_or(0.0);
+            }
+        } else if let Some(total) = line.strip_prefix("totals: ") {
+            instructions = total.trim().parse().ok();
+        }
+    }
+    instructions.map(|instructions| Work {
+        instructions,
+        allocations,
+    })
+}
+
+/// What a function is to an allocator.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    /// It returns a block of memory to its caller.
+    Allocates,
+    /// Another function of an allocator.
+    Internal,
+    Other,
+}
+
+impl Function {
+    fn named(name: &str) -> Self {
+        let name = name.split('\'').next().unwrap_or_default();
+        let allocates = ["malloc", "calloc", "zalloc", "realloc"];
+        let own = name.strip_prefix("mi_").unwrap_or(name);
+        if allocates.contains(&own.strip_suffix("_aligned").unwrap_or(own)) {
+            Self::Allocates
+        } else if name.starts_with("mi_") || name.starts_with("_mi_") {
+            Self::Internal
+        } else {
+            Self::Other
+        }
+    }
 }
