@@ -1241,7 +1241,9 @@ fn a_product_that_cannot_be_written_does_not_block_the_activity_of_others() {
 async fn note_all_ranks(app: &App) {
     let since = mongodb::bson::DateTime::now();
     let note = |product: &Document| {
-        let id = doc! { "p": product.get_i64("_id").unwrap(), "n": 1_i64 };
+        let stats = product.get_document("stats").unwrap();
+        let seq = stats.get_i64("fold_seq").unwrap();
+        let id = doc! { "p": product.get_i64("_id").unwrap(), "n": seq };
         doc! { "_id": id, "schema_version": 1, "since": since }
     };
     let products = app.documents("products", doc! {}).await;

@@ -33,11 +33,10 @@ async fn never_folded(app: &App) {
     let zero = doc! { "count": 0_i64, "sum": 0_i64, "histogram": vec![0_i64; 5], "recommended": { "yes": 0_i64, "no": 0_i64 }, "dimensions": {}, "fold_seq": 0_i64 };
     let set = doc! { "$set": { "stats": zero, "top_reviews": [] } };
     products.update_many(doc! {}, set).await.unwrap();
-    app.direct()
-        .collection::<Document>("rating_months")
-        .delete_many(doc! {})
-        .await
-        .unwrap();
+    for collection in ["rating_months", "stale_ranks"] {
+        let rows = app.direct().collection::<Document>(collection);
+        rows.delete_many(doc! {}).await.unwrap();
+    }
     assert_eq!(counted(app).await, [0, 0]);
 }
 

@@ -3,6 +3,7 @@
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
+use vitrine_domain::workers::Worker;
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::clock::Clock as _;
@@ -1169,6 +1170,96 @@ fn drifted_rating_stats_are_found_and_repaired() {
         );
         assert_eq!(stats_differences(app).await, json!([]));
         app.audit().await;
+    });
+}
+
+#[test]
+fn a_month_that_is_partly_in_its_row_is_one_month_of_the_trend() {
+    test(async |app| {
+        let id = lamp_with_reviews(app).await;
+        assert_eq!(app.documents("rating_months", doc! {}).await.len(), 0);
+        // A repair moves the month from the product to a row.
+        app.mutate("repairRatingStats", json!({ "productId": id }))
+            .await
+            .done();
+        assert_eq!(app.documents("rating_months", doc! {}).await.len(), 1);
+        submit(app, "dan", &id, 1).await.done();
+        let trend = app
+            .query(r#"{ product(slug: "lamp") { ratingTrend(months: 2) { count average } } }"#)
+            .await;
+        let months = json!([{ "count": 0, "average": null }, { "count": 4, "average": 3.25 }]);
+        assert_eq!(*trend.at("/product/ratingTrend"), months);
+        app.audit().await;
+    });
+}
+
+#[test]
+fn a_wrong_month_of_a_product_is_found_and_repaired() {
+    test(async |app| {
+        let id = lamp_with_reviews(app).await;
+        let products = app.direct().collection::<Document>("products");
+        for wrong in [
+            doc! { "stats.latest_month.m": 24_000 },
+            doc! { "stats.latest_month.histogram": vec![7_i64; 5] },
+        ] {
+            let wrong = doc! { "$set": wrong };
+            products.update_one(doc! {}, wrong).await.unwrap();
+            assert_eq!(stats_differences(app).await[0]["field"], "months");
+            app.mutate("repairRatingStats", json!({ "productId": id }))
+                .await
+                .done();
+            assert_eq!(stats_differences(app).await, json!([]));
+            submit(app, &format!("author of {wrong}"), &id, 5)
+                .await
+                .done();
+        }
+        app.audit().await;
+    });
+}
+
+/// The products that lists with at least so many stars have.
+async fn rated(app: &App, stars: i32) -> usize {
+    let list =
+        format!("{{ products(filter: {{ rating: {{ gte: {stars} }} }}) {{ nodes {{ id }} }} }}");
+    let list = app.query(&list).await;
+    list.at("/products/nodes").as_array().unwrap().len()
+}
+
+#[test]
+fn filters_by_rating_follow_reviews_with_the_worker() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submit(app, "ann", &id, 4).await.text("/review/id");
+        assert_eq!([rated(app, 1).await, rated(app, 5).await], [0, 0]);
+        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 1);
+        assert_eq!([rated(app, 4).await, rated(app, 5).await], [1, 0]);
+        let delete = json!({ "id": review });
+        app.mutate_by("ann", "deleteReview", delete).await.done();
+        settle(app).await;
+        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 1);
+        assert_eq!(rated(app, 1).await, 0);
+        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 0);
+        app.audit().await;
+    });
+}
+
+#[test]
+fn marks_of_folds_that_were_seen_are_removed_and_later_ones_stay() {
+    test(async |app| {
+        lamp_with_reviews(app).await;
+        let product = app.documents("products", doc! {}).await.remove(0);
+        let id = product.get_i64("_id").unwrap();
+        let marks = app.direct().collection::<Document>("stale_ranks");
+        let since = mongodb::bson::DateTime::from_millis(0);
+        // Those of folds until the third, which is the last, and one of a fold that the worker cannot see yet.
+        let mark =
+            |fold: i64| doc! { "_id": { "p": id, "n": fold }, "schema_version": 1, "since": since };
+        let earlier = (-500..0).chain([4]).map(mark);
+        marks.insert_many(earlier).await.unwrap();
+        app.catalog.work_off(Worker::Ranks).await.unwrap();
+        let left = app.documents("stale_ranks", doc! {}).await;
+        assert_eq!(left, [mark(4)]);
+        marks.delete_many(doc! {}).await.unwrap();
     });
 }
 

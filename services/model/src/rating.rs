@@ -148,8 +148,8 @@ pub struct RatingStats {
     pub dimensions: BTreeMap<String, DimensionStats>,
     /// Reviews by stars for each combination of traits that occurs.
     pub traits: BTreeMap<Traits, Histogram>,
-    /// The reviews of the latest month that has reviews; what was counted of it before it was kept here may
-    /// be in its row in `rating_months`.
+    /// The reviews of one month, usually the latest. What was counted of that month at other times is in its
+    /// row in `rating_months`.
     pub latest_month: Option<(i32, Histogram)>,
     /// The number of folds that have changed these statistics.
     pub fold_seq: i64,

@@ -537,7 +537,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), TransactionError> {
         let stale = states.iter().filter(|(_, state)| state.has_stale_ranks());
-        let rows: Vec<Document> = stale.map(|(id, _)| ranks::stale_row(*id, now)).collect();
+        let row = |(id, state): (&ProductId, &FoldState)| {
+            ranks::stale_row(*id, state.computed.stats.fold_seq, now)
+        };
+        let rows: Vec<Document> = stale.map(row).collect();
         if rows.is_empty() {
             return Ok(());
         }

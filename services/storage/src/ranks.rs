@@ -1,9 +1,9 @@
 //! Positions of products in lists by rating and popularity, and the stars that lists are filtered by.
 //! Reviews and activity determine them; a worker updates them in batches, soon after a change.
 //!
-//! Each fold that may move a product inserts a row into `stale_ranks`, in its transaction. A row is deleted
-//! only by a worker that read the product after the row, so as of that fold or a later one. Rows are never
-//! updated: an insert costs half as much as an upsert.
+//! Each fold that may move a product inserts a row with its number into `stale_ranks`, in its transaction. A
+//! worker that has seen the product as of some fold deletes the rows of that fold and of earlier ones. Rows are
+//! never updated: an insert costs half as much as an upsert, and a product seldom has a second one.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId, random_number};
+use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_category;
@@ -82,29 +82,33 @@ pub struct StaleRanks {
 struct StaleRank {
     product: ProductId,
     category: CategoryId,
+    /// The last fold that was seen.
+    fold_seq: i64,
     /// The update; `None` when the ranks are already correct.
     update: Option<Document>,
 }
 
-/// A row that marks the ranks of a product as stale.
-pub(crate) fn stale_row(product: ProductId, now: Timestamp) -> Document {
-    let id = doc! { "p": stored_id(product.to_i64()), "n": random_number() };
+/// The row by which this fold marks the ranks of a product as stale.
+pub(crate) fn stale_row(product: ProductId, fold_seq: i64, now: Timestamp) -> Document {
+    let id = doc! { "p": stored_id(product.to_i64()), "n": fold_seq };
     doc! { "_id": id, "schema_version": REFERENCE_VERSION, "since": date(now) }
+}
+
+/// The filter of the rows of a product, up to this fold.
+fn rows_up_to(product: &Bson, last: Bson) -> Document {
+    let (first, last) = (
+        doc! { "p": product, "n": Bson::MinKey },
+        doc! { "p": product, "n": last },
+    );
+    doc! { "_id": { "$gte": first, "$lte": last } }
 }
 
 /// The filter of the rows of these products.
 pub(crate) fn rows_of(products: &[Bson]) -> Document {
-    let of = |product: &Bson| {
-        let (first, last) = (
-            doc! { "p": product },
-            doc! { "p": product, "n": Bson::MaxKey },
-        );
-        doc! { "_id": { "$gte": first, "$lte": last } }
-    };
-    match products {
-        [product] => of(product),
-        products => doc! { "$or": products.iter().map(of).collect::<Vec<_>>() },
-    }
+    let all = products
+        .iter()
+        .map(|product| rows_up_to(product, Bson::MaxKey));
+    doc! { "$or": all.collect::<Vec<_>>() }
 }
 
 impl Store {
@@ -120,7 +124,7 @@ impl Store {
         skipped: &[ProductId],
     ) -> Result<RankUpdates, StorageError> {
         let rows = self.stale_ranks(max, skipped).await?;
-        let ids: BTreeSet<ProductId> = rows.iter().map(|(product, _)| *product).collect();
+        let ids: BTreeSet<ProductId> = rows.iter().copied().collect();
         let mut updates = RankUpdates {
             found: ids.len(),
             is_last: rows.len() < max as usize,
@@ -136,12 +140,15 @@ impl Store {
             is_stale || refused || updates.left_alone.contains(id)
         };
         // A deleted product is in no list.
-        let mut done: BTreeSet<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
+        let gone = ids.into_iter().filter(|id| !known(id));
+        let mut done: Vec<Document> = gone
+            .map(|id| rows_up_to(&stored_id(id.to_i64()), Bson::MaxKey))
+            .collect();
         updates.categories = stale_ranks.iter().map(|stale| stale.category).collect();
         let (to_update, current): (Vec<StaleRank>, Vec<StaleRank>) = stale_ranks
             .into_iter()
             .partition(|stale| stale.update.is_some());
-        done.extend(current.iter().map(|stale| stale.product));
+        done.extend(current.iter().map(StaleRank::rows));
         if !to_update.is_empty() {
             let commands = to_update.iter().filter_map(|stale| stale.update.clone());
             let written = self.update_unordered(products::COLLECTION, commands.collect());
@@ -152,7 +159,7 @@ impl Store {
                 let refused: Vec<usize> = written.refused.iter().map(|(at, _)| *at).collect();
                 let updated = to_update.iter().enumerate();
                 let updated = updated.filter(|(at, _)| !refused.contains(at));
-                done.extend(updated.map(|(_, stale)| stale.product));
+                done.extend(updated.map(|(_, stale)| stale.rows()));
             }
             let refused = written.refused.into_iter();
             updates
@@ -160,22 +167,19 @@ impl Store {
                 .extend(refused.map(|(at, error)| (to_update[at].product, error)));
         }
         updates.moved = done.len();
-        let rows = rows
-            .into_iter()
-            .filter(|(product, _)| done.contains(product));
-        self.delete_rows(rows.map(|(_, row)| row).collect()).await?;
+        self.delete_rows(done).await?;
         for (product, error) in &updates.refused {
             tracing::error!(%product, %error, "the ranks of a product cannot be updated");
         }
         Ok(updates)
     }
 
-    /// Returns rows, oldest first: their products and their ids.
+    /// Returns the products of at most `max` rows, oldest first.
     async fn stale_ranks(
         &self,
         max: u32,
         skipped: &[ProductId],
-    ) -> Result<Vec<(ProductId, Document)>, StorageError> {
+    ) -> Result<Vec<ProductId>, StorageError> {
         let mut filter = Document::new();
         if !skipped.is_empty() {
             let skipped = skipped.iter().map(|id| stored_id(id.to_i64()));
@@ -189,7 +193,8 @@ impl Store {
             .hint(Hint::Name("since".to_owned()))
             .limit(i64::from(max));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        found.iter().map(read_row).collect()
+        let product = |doc: &RawDocumentBuf| read_row(doc).map(|(product, ())| product);
+        found.iter().map(product).collect()
     }
 
     /// Reads products and computes the update of each.
@@ -222,12 +227,18 @@ impl Store {
         Ok(stale_ranks)
     }
 
-    async fn delete_rows(&self, rows: Vec<Document>) -> Result<(), StorageError> {
-        if rows.is_empty() {
+    async fn delete_rows(&self, filters: Vec<Document>) -> Result<(), StorageError> {
+        if filters.is_empty() {
             return Ok(());
         }
-        let these = doc! { "_id": { "$in": rows } };
-        let command = doc! { "delete": COLLECTION, "deletes": [{ "q": these, "limit": 0 }] };
+        let deletes = filters
+            .into_iter()
+            .map(|filter| doc! { "q": filter, "limit": 0 });
+        let command = doc! {
+            "delete": COLLECTION,
+            "deletes": deletes.collect::<Vec<_>>(),
+            "ordered": false,
+        };
         self.write(command).await?;
         Ok(())
     }
@@ -283,17 +294,19 @@ impl StaleRank {
         Ok(Self {
             product,
             category: read_category(&fields)?,
+            fold_seq: stats.fold_seq,
             update,
         })
     }
+
+    /// The filter of the rows that led here, or would have.
+    fn rows(&self) -> Document {
+        rows_up_to(&stored_id(self.product.to_i64()), self.fold_seq.into())
+    }
 }
 
-/// Reads the product and the id of a row.
-pub(crate) fn read_row(doc: &RawDocumentBuf) -> Read<(ProductId, Document)> {
-    let fields = Fields::of(COLLECTION, doc);
-    let id = fields.doc("_id")?;
-    let number = id.i64("n")?;
-    let product = id.id("p")?;
-    let row = doc! { "p": stored_id(product), "n": number };
-    Ok((ProductId::from_i64(product), row))
+/// Reads the product of a row.
+pub(crate) fn read_row(doc: &RawDocumentBuf) -> Read<(ProductId, ())> {
+    let id = Fields::of(COLLECTION, doc).doc("_id")?;
+    Ok((ProductId::from_i64(id.id("p")?), ()))
 }
