@@ -1198,9 +1198,12 @@ fn a_wrong_month_of_a_product_is_found_and_repaired() {
     test(async |app| {
         let id = lamp_with_reviews(app).await;
         let products = app.direct().collection::<Document>("products");
-        for wrong in [
-            doc! { "stats.latest_month.m": 24_000 },
-            doc! { "stats.latest_month.histogram": vec![7_i64; 5] },
+        for (author, wrong) in [
+            ("dan", doc! { "stats.latest_month.m": 24_000 }),
+            (
+                "eva",
+                doc! { "stats.latest_month.histogram": vec![7_i64; 5] },
+            ),
         ] {
             let wrong = doc! { "$set": wrong };
             products.update_one(doc! {}, wrong).await.unwrap();
@@ -1209,9 +1212,7 @@ fn a_wrong_month_of_a_product_is_found_and_repaired() {
                 .await
                 .done();
             assert_eq!(stats_differences(app).await, json!([]));
-            submit(app, &format!("author of {wrong}"), &id, 5)
-                .await
-                .done();
+            submit(app, author, &id, 5).await.done();
         }
         app.audit().await;
     });
@@ -1236,9 +1237,7 @@ fn filters_by_rating_follow_reviews_with_the_worker() {
         let delete = json!({ "id": review });
         app.mutate_by("ann", "deleteReview", delete).await.done();
         settle(app).await;
-        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 1);
         assert_eq!(rated(app, 1).await, 0);
-        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 0);
         app.audit().await;
     });
 }
