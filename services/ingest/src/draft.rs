@@ -123,7 +123,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// That of an empty batch.
+    /// Returns the room of an empty batch.
     pub(crate) const fn of_batch() -> Self {
         Self {
             lines: BATCH_LINES,
@@ -131,7 +131,7 @@ impl Room {
         }
     }
 
-    /// Whether the batch has lines.
+    /// Returns whether lines have been read into the batch.
     pub(crate) const fn is_taken(&self) -> bool {
         self.lines < BATCH_LINES
     }

@@ -299,7 +299,7 @@ impl StaleRank {
         })
     }
 
-    /// The filter of the rows that led here, or would have.
+    /// Returns the filter of the rows of the folds that were seen.
     fn rows(&self) -> Document {
         rows_up_to(&stored_id(self.product.to_i64()), self.fold_seq.into())
     }

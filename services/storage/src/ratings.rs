@@ -583,7 +583,7 @@ impl Store {
             return Ok(false);
         };
         let mut counted = ReviewTotals::of(&state.computed.stats);
-        // The latest month moves to its row, where an error may be as large as it likes.
+        // The latest month moves from the product to its row, where its error is corrected as well.
         let mut months = error.months.clone();
         for (month, histogram) in &counted.months {
             months.entry(*month).or_default().change(histogram, 1);
