@@ -42,6 +42,7 @@ mod imports;
 mod killed_imports;
 mod kills;
 mod lists;
+mod lists_from_rows;
 mod mappings;
 mod members;
 mod merges;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`FacetTally`], [`Texts`], [`Numbers`] | counting |
 //! | [`FacetRow`], [`Vocabulary`], [`RowFilter`], [`RowTally`] | the same of products in memory |
+//! | [`RowOrder`], [`page_of_rows`] | lists of products in memory |
 //! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with about equally many products and round ends |
 //! | [`Sample`] | estimates from a part of the products |
 //! | [`Panel`] | the result, as it is stored |
@@ -30,7 +31,10 @@ mod texts;
 pub use buckets::{date_buckets, number_buckets, price_buckets};
 pub use joined::Joined;
 pub use numbers::Numbers;
-pub use rows::{CountedValue, FacetRow, RowBuilder, RowFilter, Vocabulary};
+pub use rows::{
+    CountedValue, FacetRow, RowBuilder, RowFilter, RowOrder, RowPage, RowPlace, RowSort,
+    SortValues, Vocabulary, page_of_rows,
+};
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
 pub use tally::{
     FacetTally, KeyCoverage, KindCoverage, MAX_SAMPLES, RowTally, TallyFields, TallyProduct,

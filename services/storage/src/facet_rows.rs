@@ -1,4 +1,4 @@
-//! Active products as rows that facets are counted from in memory.
+//! Active products as rows that facets are counted from, and lists are made of, in memory.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,7 +6,10 @@ use mongodb::bson::raw::RawDocument;
 use mongodb::bson::{Bson, Document, RawBsonRef, doc};
 use mongodb::options::Hint;
 use tokio::task::coop::consume_budget;
-use vitrine_model::facet::{CountedValue, FacetRow, RowBuilder, TallyProduct, Vocabulary};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::facet::{
+    CountedValue, FacetRow, RowBuilder, SortValues, TallyProduct, Vocabulary,
+};
 use vitrine_model::filter::Condition;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
@@ -79,6 +82,7 @@ impl Store {
 fn row_fields() -> Document {
     doc! {
         "kind": 1, "category": 1, "brand": 1, "supplier": 1, "list_price": 1, "rank": 1, "specs": 1, "tokens": 1,
+        "created_at": 1, "updated_at": 1,
     }
 }
 
@@ -91,15 +95,24 @@ fn read_row(doc: &RawDocument, words: &mut Vocabulary) -> Result<FacetRow, Stora
         .map(|supplier| supplier.opt_str("country"))
         .transpose()?
         .flatten();
+    let rank = fields.doc("rank")?;
     let product = TallyProduct {
         kind: fields.str("kind")?,
         category: CategoryId::from_i64(fields.id("category")?),
         brand: fields.opt_str("brand")?,
         country,
         list_price: fields.opt_i64("list_price")?,
-        half_stars: fields.doc("rank")?.get("stars")?.and_then(number),
+        half_stars: rank.get("stars")?.and_then(number),
     };
     let mut row = words.row(ProductId::from_i64(fields.id("_id")?), &product);
+    row.sort_values(SortValues {
+        rating: rank.opt_i64("rating")?,
+        popularity: rank.opt_i64("popularity")?,
+        created_at: fields.opt_date("created_at")?.map(Timestamp::as_millis),
+        updated_at: fields.opt_date("updated_at")?.map(Timestamp::as_millis),
+        sold: rank.opt_i64("sold")?,
+        trend: rank.opt_i64("trend")?,
+    });
     for token in fields.items("tokens", RawBsonRef::as_str)? {
         row.token(token);
     }

@@ -1,16 +1,21 @@
-//! Counting from rows in memory instead of reading products from the database.
+//! Counting and listing from rows in memory instead of reading products from the database.
 
-use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use vitrine_model::facet::{FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary};
+use vitrine_model::cursor::{KeyValue, Position};
+use vitrine_model::facet::{
+    FacetRow, FacetTally, RowFilter, RowPlace, RowSort, RowTally, TallyFields, Vocabulary,
+    page_of_rows,
+};
 use vitrine_model::filter::Condition;
-use vitrine_model::id::CategoryId;
+use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
 use vitrine_storage::facet_rows::RowsOf;
+use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
+use vitrine_storage::products::ProductList;
 
 use crate::product_memory::ProductMemory;
-use crate::product_memory::rows::{RowReading, RowSet};
+use crate::product_memory::rows::{RowReading, RowSet, SortedRows};
 use crate::products::{ListedProducts, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -20,6 +25,25 @@ use crate::{Catalog, DomainError};
 const MAX_LOADED: u64 = 5_000;
 /// The number of rows that are counted before other requests have their turn.
 const ROWS_PER_TURN: usize = 4_096;
+/// The maximum number of rows that a list examines. The database finds rare products faster.
+const MAX_EXAMINED: usize = 4_096;
+/// The maximum number of categories that a list merges.
+const MAX_MERGED: usize = 64;
+/// The maximum number of changed products that a list waits for. Meanwhile lists come from the database.
+const MAX_REFRESHED: usize = 100;
+/// The maximum number of rows that are sorted without leaving the runtime's threads to others.
+const MAX_SORTED_AT_ONCE: usize = 8_192;
+
+/// What rows are needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Rows that are not in memory are loaded first: without them, as many products would be read.
+    Facets,
+    /// Only rows in memory are used.
+    Total,
+    /// Rows of categories that are listed often are loaded for later lists.
+    List,
+}
 
 impl Catalog {
     /// Returns the rows among which all products of a condition are; `None` if they are not in memory. They reflect
@@ -30,7 +54,8 @@ impl Catalog {
         condition: &Condition,
         reference: &Reference,
     ) -> Result<Option<RowSet>, DomainError> {
-        self.find_rows(list, condition, reference, true).await
+        self.find_rows(list, condition, reference, Purpose::Facets)
+            .await
     }
 
     /// Returns the number of products of a list, if the rows of its categories are in memory already.
@@ -40,8 +65,8 @@ impl Catalog {
         condition: &Condition,
     ) -> Result<Option<u64>, DomainError> {
         let reference = self.reference();
-        let rows = self.find_rows(list, condition, &reference, false).await?;
-        match rows {
+        let rows = self.find_rows(list, condition, &reference, Purpose::Total);
+        match rows.await? {
             Some(rows) => Ok(count(&rows, condition).await),
             None => Ok(None),
         }
@@ -52,62 +77,156 @@ impl Catalog {
         list: &ListedProducts,
         condition: &Condition,
         reference: &Reference,
-        loads: bool,
+        purpose: Purpose,
     ) -> Result<Option<RowSet>, DomainError> {
         let is_public = list.query.visibility == Visibility::Public && list.search.is_none();
-        let (true, Some(changes)) = (is_public, self.changes()) else {
+        let (true, Some(memory)) = (is_public, self.product_memory()) else {
             return Ok(None);
         };
-        let Some(memory) = self.product_memory() else {
+        let Some(ids) = self.prepare_rows(memory, condition, purpose).await? else {
             return Ok(None);
         };
-        if !loads && memory.rows().is_empty() {
+        let rows = memory.rows().get(&ids);
+        Ok(rows.filter(|rows| !is_renaming(&read(&rows.words), reference)))
+    }
+
+    /// Returns a page of a list of active products from rows in memory; `None` if they are not there, or cannot tell
+    /// without more work than the database would have.
+    pub(crate) async fn page_of_rows(
+        &self,
+        memory: &Arc<ProductMemory>,
+        list: &ProductList,
+        request: &PageRequest,
+    ) -> Result<Option<Page<ProductId>>, DomainError> {
+        let is_by_key = list.by_spec.is_none() && list.ranking.is_none();
+        let Some(by) = RowSort::of(list.sort.key).filter(|_| is_by_key) else {
+            return Ok(None);
+        };
+        let Some(from) = place(&request.from) else {
+            return Ok(None);
+        };
+        let Some(ids) = self
+            .prepare_rows(memory, &list.condition, Purpose::List)
+            .await?
+        else {
+            return Ok(None);
+        };
+        let sorted = if memory.rows().unsorted(&ids, by) > MAX_SORTED_AT_ONCE {
+            let memory = Arc::clone(memory);
+            let sort = tokio::task::spawn_blocking(move || memory.rows().sorted(&ids, by));
+            sort.await.unwrap_or_default()
+        } else {
+            memory.rows().sorted(&ids, by)
+        };
+        let Some(SortedRows { words, categories }) = sorted else {
+            return Ok(None);
+        };
+        let filter = {
+            let words = read(&words);
+            if is_renaming(&words, &self.reference()) {
+                return Ok(None);
+            }
+            RowFilter::new(&list.condition, ProductStatus::Active, &words)
+        };
+        let Some(filter) = filter else {
+            return Ok(None);
+        };
+        let limits = (request.size, MAX_EXAMINED);
+        let page = page_of_rows(&categories, &filter, list.sort.direction, from, limits);
+        let row = |row: RowPlace| Row {
+            value: row.id,
+            position: position(by, row),
+        };
+        Ok(page.map(|page| Page {
+            rows: page.rows.into_iter().map(row).collect(),
+            more: page.more,
+        }))
+    }
+
+    /// Brings the rows among which all products of a condition are up to date. Returns their categories; `None` if rows
+    /// cannot be used.
+    async fn prepare_rows(
+        &self,
+        memory: &Arc<ProductMemory>,
+        condition: &Condition,
+        purpose: Purpose,
+    ) -> Result<Option<Vec<CategoryId>>, DomainError> {
+        let Some(changes) = self.changes() else {
+            return Ok(None);
+        };
+        let rows = memory.rows();
+        if purpose == Purpose::Total && rows.is_empty() {
             return Ok(None);
         }
         let counts = self.counts_after(changes).await?;
-        let of_condition = categories_of(condition);
-        let of_condition: Option<HashSet<&CategoryId>> =
-            of_condition.map(|ids| ids.iter().collect());
-        let categories: Vec<(CategoryId, u64)> = counts
-            .by_size()
-            .into_iter()
-            .filter(|(id, _)| of_condition.as_ref().is_none_or(|ids| ids.contains(id)))
-            .collect();
-        let products = categories.iter().map(|(_, products)| products).sum();
-        let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
-        if !memory.rows().missing(&ids).is_empty() {
-            if !loads || !memory.rows().has_room_for(products) {
-                return Ok(None);
-            }
-            self.load_rows(memory, categories).await?;
+        let categories = match categories_of(condition) {
+            Some(ids) => counts.by_size_among(ids),
+            None => counts.by_size(),
+        };
+        if purpose == Purpose::List && categories.len() > MAX_MERGED {
+            return Ok(None);
         }
-        self.refresh_rows(memory).await?;
-        let rows = memory.rows().get(&ids);
-        Ok(rows.filter(|rows| !is_renaming(rows, reference)))
+        let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
+        let missing = rows.missing(&ids);
+        if !missing.is_empty() {
+            let missing: Vec<_> = categories
+                .iter()
+                .filter(|(id, _)| missing.contains(id))
+                .copied()
+                .collect();
+            match purpose {
+                Purpose::Facets => {
+                    let products = categories.iter().map(|(_, products)| products).sum();
+                    if !rows.has_room_for(products) {
+                        return Ok(None);
+                    }
+                    self.load_rows(memory, missing).await?;
+                }
+                Purpose::Total => return Ok(None),
+                Purpose::List => {
+                    if rows.missed(&missing) {
+                        self.load_in_background(memory, missing);
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+        let change = rows.last_change();
+        let changed = rows.changed_until(change);
+        if purpose == Purpose::List && changed > MAX_REFRESHED {
+            let (catalog, memory) = (self.clone(), Arc::clone(memory));
+            self.in_background(async move {
+                if let Err(error) = catalog.refresh_rows(&memory, change).await {
+                    tracing::debug!(%error, "rows of products could not be read again");
+                }
+            });
+            return Ok(None);
+        }
+        if changed > 0 {
+            self.refresh_rows(memory, change).await?;
+        }
+        Ok(Some(ids))
     }
 
-    /// Loads those of the categories that are not in memory: now, if they have few products.
+    /// Loads categories: now, if they have few products.
     async fn load_rows(
         &self,
         memory: &Arc<ProductMemory>,
-        categories: Vec<(CategoryId, u64)>,
+        missing: Vec<(CategoryId, u64)>,
     ) -> Result<(), DomainError> {
-        let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
-        let missing = memory.rows().missing(&ids);
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let missing: Vec<_> = categories
-            .into_iter()
-            .filter(|(id, _)| missing.contains(id))
-            .collect();
         let products: u64 = missing.iter().map(|(_, products)| products).sum();
         if products <= MAX_LOADED {
             return self.load_in_parts(memory, &missing).await;
         }
+        self.load_in_background(memory, missing);
+        Ok(())
+    }
+
+    /// Loads categories without being waited for, unless others are being loaded so.
+    fn load_in_background(&self, memory: &Arc<ProductMemory>, missing: Vec<(CategoryId, u64)>) {
         let background = Arc::clone(&memory.rows().background);
         let Ok(only_one) = background.try_lock_owned() else {
-            return Ok(());
+            return;
         };
         let (catalog, memory) = (self.clone(), Arc::clone(memory));
         self.in_background(async move {
@@ -116,7 +235,6 @@ impl Catalog {
             }
             drop(only_one);
         });
-        Ok(())
     }
 
     /// Loads categories in parts. Other requests may load theirs in between.
@@ -151,12 +269,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reads the rows of changed products again.
-    async fn refresh_rows(&self, memory: &Arc<ProductMemory>) -> Result<(), DomainError> {
-        if !memory.rows().has_changed() {
+    /// Reads the rows of products again that were changed up to this change.
+    async fn refresh_rows(
+        &self,
+        memory: &Arc<ProductMemory>,
+        change: u64,
+    ) -> Result<(), DomainError> {
+        let _refreshing = memory.rows().refreshing.lock().await;
+        // While this request waited, another may have read them.
+        if memory.rows().changed_until(change) == 0 {
             return Ok(());
         }
-        let _refreshing = memory.rows().refreshing.lock().await;
         if let Some(reading) = memory.rows().begin_refresh() {
             let of = RowsOf::Products(reading.products());
             let rows = self.read_rows(of, &reading).await?;
@@ -183,17 +306,17 @@ pub(super) async fn tally(
     fields: &TallyFields,
 ) -> Option<FacetTally> {
     let (filter, mut tally) = {
-        let words = read(rows);
+        let words = read(&rows.words);
         let filter = RowFilter::new(condition, ProductStatus::Active, &words)?;
         (filter, RowTally::new(fields.clone(), &words))
     };
     for_each_match(rows, &filter, |row, words| tally.add(row, words)).await;
-    Some(tally.finish(&read(rows)))
+    Some(tally.finish(&read(&rows.words)))
 }
 
 /// The number of rows that match; `None` if rows cannot tell.
 pub(super) async fn count(rows: &RowSet, condition: &Condition) -> Option<u64> {
-    let filter = RowFilter::new(condition, ProductStatus::Active, &read(rows))?;
+    let filter = RowFilter::new(condition, ProductStatus::Active, &read(&rows.words))?;
     let mut matching = 0;
     for_each_match(rows, &filter, |_, _| matching += 1).await;
     Some(matching)
@@ -212,7 +335,7 @@ async fn for_each_match(
         .flat_map(|rows| rows.chunks(ROWS_PER_TURN))
     {
         {
-            let words = read(rows);
+            let words = read(&rows.words);
             let matching = part.iter().filter(|row| filter.matches(row));
             matching.for_each(|row| each(row, &words));
         }
@@ -224,14 +347,50 @@ async fn for_each_match(
     }
 }
 
-fn read(rows: &RowSet) -> std::sync::RwLockReadGuard<'_, Vocabulary> {
-    rows.words.read().unwrap_or_else(PoisonError::into_inner)
+fn read(words: &RwLock<Vocabulary>) -> RwLockReadGuard<'_, Vocabulary> {
+    words.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns where a page begins, and whether it is read backwards; `None` for a position that no row has.
+fn place(from: &Boundary) -> Option<(Option<RowPlace>, bool)> {
+    let (position, backward) = match from {
+        Boundary::After(position) => (position, false),
+        Boundary::Before(position) => (position, true),
+    };
+    let place = |position: &Position| {
+        let value = match position.keys.as_slice() {
+            [KeyValue::Absent] => None,
+            [KeyValue::Int(n) | KeyValue::Instant(n)] => Some(*n),
+            _ => return None,
+        };
+        let id = ProductId::from_i64(position.id);
+        Some(RowPlace { value, id })
+    };
+    match position {
+        None => Some((None, backward)),
+        Some(position) => Some((Some(place(position)?), backward)),
+    }
+}
+
+/// Returns the position that the database would give a row.
+fn position(by: RowSort, row: RowPlace) -> Position {
+    let key = row.value.map_or(KeyValue::Absent, |n| match by {
+        RowSort::Newest | RowSort::Updated => KeyValue::Instant(n),
+        RowSort::Price
+        | RowSort::Rating
+        | RowSort::Popularity
+        | RowSort::BestSelling
+        | RowSort::Trending => KeyValue::Int(n),
+    });
+    Position {
+        keys: vec![key],
+        id: row.id.to_i64(),
+    }
 }
 
 /// Whether products have a key under a name that is being replaced. Rows have the stored names, and two names of one
 /// key cannot be counted as one.
-fn is_renaming(rows: &RowSet, reference: &Reference) -> bool {
-    let words = read(rows);
+fn is_renaming(words: &Vocabulary, reference: &Reference) -> bool {
     let mut keys = reference.dictionary.keys().iter();
     keys.any(|key| key.absorbing.iter().any(|name| words.contains(name)))
 }

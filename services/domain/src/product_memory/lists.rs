@@ -1,4 +1,4 @@
-//! Lists whose ids come from an index, and whose products come from memory.
+//! Lists whose ids come from rows in memory or from an index, and whose products come from memory.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -54,9 +54,9 @@ impl ListHitRate {
 }
 
 impl Catalog {
-    /// A page of a list of products that the caller may see. With products in memory: one command for the ids and one
-    /// for products that are not in memory; otherwise one command. One more where priced products end and unpriced ones
-    /// begin.
+    /// A page of a list of products that the caller may see. With products in memory: one command for the ids, none if
+    /// they come from rows, and one for products that are not in memory; otherwise one command. One more where priced
+    /// products end and unpriced ones begin.
     pub(crate) async fn page_of_products(
         &self,
         list: &ProductList,
@@ -67,12 +67,23 @@ impl Catalog {
         let Some(memory) = memory.filter(|memory| memory.list_hit_rate.uses_memory()) else {
             return self.read_products(list.clone(), request).await;
         };
-        let of_ids = ProductList {
-            fields: ProductFields::Id,
-            ..list.clone()
+        let is_public = visibility == Visibility::Public;
+        let from_rows = if is_public && !list.partial {
+            self.page_of_rows(&memory, list, request).await?
+        } else {
+            None
         };
-        let page = self.read_products(of_ids, request).await?;
-        let ids = page.rows.iter().map(|row| row.value.id()).collect();
+        let page = if let Some(page) = from_rows {
+            page
+        } else {
+            let of_ids = ProductList {
+                fields: ProductFields::Id,
+                ..list.clone()
+            };
+            let page = self.read_products(of_ids, request).await?;
+            page.map(|view| view.id())
+        };
+        let ids = page.rows.iter().map(|row| row.value).collect();
         let found = self.remembered_products(&memory, ids).await?;
         memory
             .list_hit_rate
@@ -80,7 +91,7 @@ impl Catalog {
         let mut rows = Vec::with_capacity(page.rows.len());
         for row in page.rows {
             // A product may have been deleted or withdrawn a moment ago.
-            let Some(value) = found.products.get(&row.value.id()) else {
+            let Some(value) = found.products.get(&row.value) else {
                 continue;
             };
             if visibility.shows(value)? {

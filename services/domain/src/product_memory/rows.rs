@@ -1,4 +1,4 @@
-//! The rows of whole categories, from which facets and totals are counted without the database.
+//! The rows of whole categories, from which facets and totals are counted, and lists are made, without the database.
 //!
 //! All products of a category are loaded together. The row of a product that may have changed is read again by the next
 //! request that needs rows, so no request counts a row from before a change that the memory of products has heard of.
@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use vitrine_model::facet::{FacetRow, Vocabulary};
+use vitrine_model::facet::{FacetRow, RowOrder, RowSort, Vocabulary};
 use vitrine_model::id::{CategoryId, ProductId};
 
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
@@ -16,6 +16,11 @@ const MAX_CHANGED: usize = 4_096;
 const EXPECTED_ROW_BYTES: usize = 1_500;
 /// How many rows tell what a row needs: of a few, each has a large share of the texts.
 const MIN_MEASURED: usize = 1_000;
+
+/// How often a category is listed from the database before its rows are loaded for lists.
+const MIN_MISSED: u64 = 16;
+/// How many rows are loaded with about as much work as a page of a list from the database needs.
+const ROWS_PER_LIST: u64 = 32;
 
 /// The rows of a category, sorted by id.
 pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
@@ -51,11 +56,16 @@ struct State {
     uses: u64,
     /// What a row is expected to need, with its share of the texts.
     row_bytes: usize,
+    /// How many lists were read from the database because the rows of a category were not in memory.
+    missed: HashMap<CategoryId, u64>,
 }
 
 #[derive(Debug)]
 struct Loaded {
     rows: CategoryRows,
+    /// The rows in each order that lists have needed.
+    orders: HashMap<RowSort, Arc<RowOrder>>,
+    /// The size of the rows and their orders.
     bytes: usize,
     last_use: u64,
 }
@@ -74,6 +84,13 @@ pub(crate) struct RowReading {
 pub(crate) struct RowSet {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
     pub(crate) categories: Vec<CategoryRows>,
+}
+
+/// Rows to list.
+#[derive(Clone, Debug)]
+pub(crate) struct SortedRows {
+    pub(crate) words: Arc<RwLock<Vocabulary>>,
+    pub(crate) categories: Vec<Arc<RowOrder>>,
 }
 
 impl RowReading {
@@ -96,6 +113,7 @@ impl State {
             during_load: None,
             uses: 0,
             row_bytes,
+            missed: HashMap::new(),
         }
     }
 
@@ -123,6 +141,15 @@ impl State {
                 continue;
             }
             let rows = Arc::make_mut(&mut loaded.rows);
+            let old = place.ok().map(|at| Arc::clone(&rows[at]));
+            let orders = loaded.orders.values_mut();
+            let order_bytes: isize = orders
+                .map(|order| {
+                    let before = order.bytes();
+                    Arc::make_mut(order).replace(old.as_deref(), new);
+                    order.bytes().cast_signed() - before.cast_signed()
+                })
+                .sum();
             let added = new.map_or(0, |row| row.bytes());
             let removed = match (place, new) {
                 (Ok(at), Some(row)) => std::mem::replace(&mut rows[at], Arc::clone(row)).bytes(),
@@ -133,8 +160,9 @@ impl State {
                 }
             };
             self.rows = self.rows + usize::from(place.is_err()) - usize::from(new.is_none());
-            loaded.bytes = loaded.bytes + added - removed;
-            self.bytes = self.bytes + added - removed;
+            let change = added.cast_signed() - removed.cast_signed() + order_bytes;
+            loaded.bytes = loaded.bytes.saturating_add_signed(change);
+            self.bytes = self.bytes.saturating_add_signed(change);
         }
     }
 
@@ -207,6 +235,24 @@ impl RowMemory {
         products.saturating_mul(self.state().row_bytes) <= self.max_bytes
     }
 
+    /// Notes that a list was read from the database because the rows of these categories, each with its number of
+    /// products, were not in memory. Returns whether they should be loaded: such lists have cost about as much by now,
+    /// and no other rows have to make room.
+    pub(crate) fn missed(&self, categories: &[(CategoryId, u64)]) -> bool {
+        let mut state = self.state();
+        let products: u64 = categories.iter().map(|(_, products)| products).sum();
+        let enough = MIN_MISSED.max(products / ROWS_PER_LIST);
+        let mut pays = true;
+        for (id, _) in categories {
+            let missed = state.missed.entry(*id).or_default();
+            *missed += 1;
+            pays &= *missed >= enough;
+        }
+        let products = usize::try_from(products).unwrap_or(usize::MAX);
+        let needed = products.saturating_mul(state.row_bytes);
+        pays && state.total_bytes().saturating_add(needed) <= self.max_bytes
+    }
+
     /// Begins to load categories. Only one load may run at a time.
     pub(crate) fn begin_load(&self) -> RowReading {
         let mut state = self.state();
@@ -249,8 +295,10 @@ impl RowMemory {
             let bytes = rows.iter().map(|row| row.bytes()).sum();
             state.bytes += bytes;
             state.rows += rows.len();
+            state.missed.remove(&id);
             let loaded = Loaded {
                 rows: Arc::new(rows),
+                orders: HashMap::new(),
                 bytes,
                 last_use: state.uses,
             };
@@ -273,9 +321,15 @@ impl RowMemory {
         }
     }
 
-    /// Whether products have to be read again.
-    pub(crate) fn has_changed(&self) -> bool {
-        !self.state().changed.is_empty()
+    /// Returns the number of the last change.
+    pub(crate) fn last_change(&self) -> u64 {
+        self.state().change_count
+    }
+
+    /// Returns how many products have to be read again because of changes up to this one.
+    pub(crate) fn changed_until(&self, change: u64) -> usize {
+        let state = self.state();
+        state.changed.values().filter(|n| **n <= change).count()
     }
 
     /// Begins to read changed products again; `None` if there are none.
@@ -289,8 +343,8 @@ impl RowMemory {
         })
     }
 
-    /// Takes the rows of products that were read again, unless they have changed once more: then the next request reads
-    /// them. Forgets all rows if they need too much room.
+    /// Takes the rows of products that were read again. Those that have changed once more meanwhile are read by the
+    /// next request, too. Forgets all rows if they need too much room.
     pub(crate) fn end_refresh(&self, reading: &RowReading, rows: &[Arc<FacetRow>]) {
         let rows: HashMap<ProductId, &Arc<FacetRow>> =
             rows.iter().map(|row| (row.id(), row)).collect();
@@ -299,14 +353,72 @@ impl RowMemory {
             return;
         }
         for (id, change) in &reading.changed {
-            if state.changed.get(id) == Some(change) {
+            let Some(last) = state.changed.get(id) else {
+                continue;
+            };
+            if last == change {
                 state.changed.remove(id);
-                state.replace(*id, rows.get(id).copied());
             }
+            state.replace(*id, rows.get(id).copied());
         }
         if state.total_bytes() > self.max_bytes {
             state.clear();
         }
+    }
+
+    /// Returns how many rows of these categories would have to be sorted for a list.
+    pub(crate) fn unsorted(&self, categories: &[CategoryId], by: RowSort) -> usize {
+        let state = self.state();
+        let loaded = categories.iter().filter_map(|id| state.categories.get(id));
+        let unsorted = loaded.filter(|loaded| !loaded.orders.contains_key(&by));
+        unsorted.map(|loaded| loaded.rows.len()).sum()
+    }
+
+    /// Returns the rows of categories in the order of a list; `None` if some are not in memory.
+    pub(crate) fn sorted(&self, categories: &[CategoryId], by: RowSort) -> Option<SortedRows> {
+        let (words, found) = {
+            let mut state = self.state();
+            state.uses += 1;
+            let uses = state.uses;
+            let mut found = Vec::with_capacity(categories.len());
+            for id in categories {
+                let loaded = state.categories.get_mut(id)?;
+                loaded.last_use = uses;
+                found.push(match loaded.orders.get(&by) {
+                    Some(order) => Ok(Arc::clone(order)),
+                    None => Err((*id, Arc::clone(&loaded.rows))),
+                });
+            }
+            (Arc::clone(&state.words), found)
+        };
+        let sort = |found| match found {
+            Ok(order) => order,
+            Err((id, rows)) => self.sort(id, &rows, by),
+        };
+        Some(SortedRows {
+            words,
+            categories: found.into_iter().map(sort).collect(),
+        })
+    }
+
+    /// Sorts the rows of a category. Keeps them in this order, too, unless they have changed meanwhile or there is no
+    /// room.
+    fn sort(&self, id: CategoryId, rows: &CategoryRows, by: RowSort) -> Arc<RowOrder> {
+        let order = Arc::new(RowOrder::new(by, rows));
+        let bytes = order.bytes();
+        let mut state = self.state();
+        if state.total_bytes() + bytes > self.max_bytes {
+            return order;
+        }
+        if let Some(loaded) = state.categories.get_mut(&id)
+            && Arc::ptr_eq(&loaded.rows, rows)
+            && !loaded.orders.contains_key(&by)
+        {
+            loaded.orders.insert(by, Arc::clone(&order));
+            loaded.bytes += bytes;
+            state.bytes += bytes;
+        }
+        order
     }
 
     /// Returns the rows of categories; `None` if some are not in memory.

@@ -1,8 +1,8 @@
-//! Products in memory, reduced to what facets count and filters compare.
+//! Products in memory, reduced to what facets count, filters compare and lists are sorted by.
 //!
 //! A [`FacetRow`] has numbers instead of texts. A [`Vocabulary`] has the texts, each once. Rows are filtered by a
-//! [`RowFilter`] and counted by a [`RowTally`](super::RowTally); both give the same results as the database does
-//! from the stored products.
+//! [`RowFilter`], counted by a [`RowTally`](super::RowTally) and listed by [`page_of_rows`]; all give the same results as
+//! the database does from the stored products.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use crate::spec::MAX_FILTERABLE_BYTES;
 use crate::text::fold;
 
 mod filter;
+mod order;
 
 pub use filter::RowFilter;
+pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};
 
 /// What a text needs in memory beside its bytes: two references to it, and its places in tables.
 const TEXT_BYTES: usize = 72;
@@ -69,7 +71,24 @@ pub struct Vocabulary {
     bytes: usize,
 }
 
-/// A product as far as facets count it and filters compare it.
+/// What a list is sorted by, beside the price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SortValues {
+    /// The Bayesian rating score.
+    pub rating: Option<i64>,
+    /// The logarithm of reviews and activity.
+    pub popularity: Option<i64>,
+    /// When the product was added, in milliseconds since 1970.
+    pub created_at: Option<i64>,
+    /// When it was changed last, in milliseconds since 1970.
+    pub updated_at: Option<i64>,
+    /// The units sold lately.
+    pub sold: Option<i64>,
+    /// The trend of the last days.
+    pub trend: Option<i64>,
+}
+
+/// A product as far as facets count it, filters compare it and lists are sorted by it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FacetRow {
     id: ProductId,
@@ -79,6 +98,7 @@ pub struct FacetRow {
     pub(super) country: Option<ValueId>,
     pub(super) list_price: Option<i64>,
     pub(super) half_stars: Option<f64>,
+    sort_values: SortValues,
     /// Sorted.
     tokens: Box<[TextId]>,
     pub(super) specs: Box<[RowSpec]>,
@@ -148,6 +168,11 @@ impl RowBuilder<'_> {
         self.tokens.push(self.vocabulary.text(token));
     }
 
+    /// Sets what lists are sorted by; without it, the product has only its price.
+    pub const fn sort_values(&mut self, values: SortValues) {
+        self.row.sort_values = values;
+    }
+
     /// Adds a spec, under the key that is stored.
     pub fn spec(&mut self, key: &str, qualifier: Option<&str>, value: CountedValue<'_>) {
         let key = self.vocabulary.text(key);
@@ -196,6 +221,7 @@ impl Vocabulary {
             country,
             list_price: product.list_price,
             half_stars: product.half_stars,
+            sort_values: SortValues::default(),
             tokens: Box::default(),
             specs: Box::default(),
         };
