@@ -208,6 +208,15 @@ impl App {
         self.reopen_with(options).await
     }
 
+    /// Opens the service as it is, with nothing in memory yet.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn with_empty_memory(&self) -> Self {
+        self.reopen_with(options_with(Arc::clone(&self.clock)))
+            .await
+    }
+
     /// Opens the service such that it keeps no products in memory: every query reads its products
     /// from the database.
     ///

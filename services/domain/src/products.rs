@@ -12,7 +12,7 @@ use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::ValueType;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::excerpt;
-use vitrine_storage::keyset::Page;
+use vitrine_storage::keyset::{Page, PageRequest};
 pub use vitrine_storage::products::{ProductFields, ProductKey};
 use vitrine_storage::products::{ProductList, SpecSort};
 pub use vitrine_storage::views::ProductView;
@@ -239,12 +239,12 @@ impl Catalog {
 
     /// Whether the list has products after a page. At most one command.
     pub async fn products_follow(&self, page: &ListedProducts) -> Result<bool, DomainError> {
-        self.has_products(&page.list, page.has_more_after()).await
+        self.has_products(page, page.has_more_after()).await
     }
 
     /// Whether the list has products before a page. At most one command.
     pub async fn products_precede(&self, page: &ListedProducts) -> Result<bool, DomainError> {
-        self.has_products(&page.list, page.has_more_before()).await
+        self.has_products(page, page.has_more_before()).await
     }
 
     /// The number of products in the list of a page, counted up to `max`. One command; none when
@@ -378,14 +378,20 @@ impl Catalog {
 
     async fn has_products(
         &self,
-        list: &ProductList,
+        page: &ListedProducts,
         has_more: HasMore,
     ) -> Result<bool, DomainError> {
+        let list = &page.list;
         match has_more {
             HasMore::Known(more) => Ok(more),
             HasMore::Lookup(_) if list.condition.is_nothing() => Ok(false),
             HasMore::Lookup(from) => {
-                let list = list.clone();
+                let request = PageRequest { size: 1, from };
+                let visibility = page.query.visibility;
+                if let Some(found) = self.page_of_rows(list, &request, visibility).await? {
+                    return Ok(!found.rows.is_empty());
+                }
+                let (list, from) = (list.clone(), request.from);
                 self.read(|store| async move { store.list_continues(&list, from).await })
                     .await
             }

@@ -90,21 +90,25 @@ impl Catalog {
         Ok(rows.filter(|rows| !is_renaming(&read(&rows.words), reference)))
     }
 
-    /// Returns a page of a list of active products from rows in memory; `None` if they are not there, or cannot tell
-    /// without more work than the database would have.
+    /// Returns a page of a list from rows in memory; `None` if they are not there, or cannot tell without more work than
+    /// the database would have.
     pub(crate) async fn page_of_rows(
         &self,
-        memory: &Arc<ProductMemory>,
         list: &ProductList,
         request: &PageRequest,
+        visibility: Visibility,
     ) -> Result<Option<Page<ProductId>>, DomainError> {
-        let is_by_key = list.by_spec.is_none() && list.ranking.is_none();
-        let Some(by) = RowSort::of(list.sort.key).filter(|_| is_by_key) else {
+        let by_field = list.by_spec.is_none() && list.ranking.is_none() && !list.partial;
+        let is_public = visibility == Visibility::Public;
+        let Some(by) = RowSort::of(list.sort.key).filter(|_| by_field && is_public) else {
             return Ok(None);
         };
-        let Some(from) = place(&request.from) else {
+        let (Some(memory), Some(from)) = (self.product_memory(), place(&request.from)) else {
             return Ok(None);
         };
+        if !RowFilter::covers(&list.condition) {
+            return Ok(None);
+        }
         let Some(ids) = self
             .prepare_rows(memory, &list.condition, Purpose::List)
             .await?

@@ -67,13 +67,7 @@ impl Catalog {
         let Some(memory) = memory.filter(|memory| memory.list_hit_rate.uses_memory()) else {
             return self.read_products(list.clone(), request).await;
         };
-        let is_public = visibility == Visibility::Public;
-        let from_rows = if is_public && !list.partial {
-            self.page_of_rows(&memory, list, request).await?
-        } else {
-            None
-        };
-        let page = if let Some(page) = from_rows {
+        let page = if let Some(page) = self.page_of_rows(list, request, visibility).await? {
             page
         } else {
             let of_ids = ProductList {

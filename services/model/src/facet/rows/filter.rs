@@ -42,6 +42,13 @@ impl RowFilter {
         Test::new(condition, status, vocabulary).map(Self)
     }
 
+    /// Whether rows can tell which products match a condition.
+    #[must_use]
+    pub fn covers(condition: &Condition) -> bool {
+        let nothing = Vocabulary::default();
+        Test::new(condition, ProductStatus::Active, &nothing).is_some()
+    }
+
     /// Whether a product matches.
     #[must_use]
     pub fn matches(&self, row: &FacetRow) -> bool {
