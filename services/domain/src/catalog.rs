@@ -255,6 +255,14 @@ impl Catalog {
         self.scoped(self.shared.store.inspected().ok())
     }
 
+    /// Returns a handle for work that a request begins but does not wait for.
+    pub(crate) fn without_request(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            request: None,
+        }
+    }
+
     fn scoped(&self, inspected: Option<Store>) -> Self {
         Self {
             shared: Arc::clone(&self.shared),

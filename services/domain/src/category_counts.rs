@@ -59,17 +59,19 @@ impl CategoryCounts {
 
     /// The categories with active products, largest first.
     pub(crate) fn by_size(&self) -> Vec<(CategoryId, u64)> {
-        self.sizes(self.0.keys())
+        let mut all = self.sizes(self.0.keys());
+        all.retain(|(_, count)| *count > 0);
+        all
     }
 
-    /// Those of these categories with active products, largest first.
+    /// These categories with their active products, largest first.
     pub(crate) fn by_size_among(&self, ids: &[CategoryId]) -> Vec<(CategoryId, u64)> {
         self.sizes(ids.iter())
     }
 
     fn sizes<'a>(&self, ids: impl Iterator<Item = &'a CategoryId>) -> Vec<(CategoryId, u64)> {
         let on_sale = ids.map(|id| (*id, self.of_category(*id, Visibility::Public)));
-        let mut all: Vec<(CategoryId, u64)> = on_sale.filter(|(_, count)| *count > 0).collect();
+        let mut all: Vec<(CategoryId, u64)> = on_sale.collect();
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         all.dedup();
         all

@@ -184,7 +184,8 @@ impl Catalog {
 
     /// A page of products. One command; two where priced products end and unpriced ones begin, or
     /// where products that are not in memory are read by their ids; one more to decide how products are
-    /// found that only admins look for; none when no product can match or no row is shown.
+    /// found that only admins look for; none when no product can match or no row is shown. With rows in
+    /// memory none, except for products that are not in memory and rows that have changed.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid filter or page, [`DomainError::InvalidCursor`] for a
@@ -237,18 +238,18 @@ impl Catalog {
         })
     }
 
-    /// Whether the list has products after a page. At most one command.
+    /// Whether the list has products after a page. At most one command, and those by which rows are brought up to date.
     pub async fn products_follow(&self, page: &ListedProducts) -> Result<bool, DomainError> {
         self.has_products(page, page.has_more_after()).await
     }
 
-    /// Whether the list has products before a page. At most one command.
+    /// Whether the list has products before a page. The same number of commands.
     pub async fn products_precede(&self, page: &ListedProducts) -> Result<bool, DomainError> {
         self.has_products(page, page.has_more_before()).await
     }
 
     /// The number of products in the list of a page, counted up to `max`. One command; none when
-    /// the page contains them all, or when facets of their categories have been counted in memory.
+    /// the page contains them all, or when the rows of their categories are in memory.
     pub async fn count_products(
         &self,
         page: &ListedProducts,
@@ -386,10 +387,10 @@ impl Catalog {
             HasMore::Known(more) => Ok(more),
             HasMore::Lookup(_) if list.condition.is_nothing() => Ok(false),
             HasMore::Lookup(from) => {
-                let request = PageRequest { size: 1, from };
+                let request = PageRequest { size: 0, from };
                 let visibility = page.query.visibility;
                 if let Some(found) = self.page_of_rows(list, &request, visibility).await? {
-                    return Ok(!found.rows.is_empty());
+                    return Ok(found.more);
                 }
                 let (list, from) = (list.clone(), request.from);
                 self.read(|store| async move { store.list_continues(&list, from).await })

@@ -109,11 +109,15 @@ impl Catalog {
         if !RowFilter::covers(&list.condition) {
             return Ok(None);
         }
-        let Some(ids) = self
-            .prepare_rows(memory, &list.condition, Purpose::List)
-            .await?
-        else {
-            return Ok(None);
+        let prepared = self.prepare_rows(memory, &list.condition, Purpose::List);
+        let ids = match prepared.await {
+            Ok(Some(ids)) => ids,
+            Ok(None) => return Ok(None),
+            // The database may still answer.
+            Err(error) => {
+                tracing::debug!(%error, "rows of products could not be used");
+                return Ok(None);
+            }
         };
         let sorted = if memory.rows().unsorted(&ids, by) > MAX_SORTED_AT_ONCE {
             let memory = Arc::clone(memory);
@@ -162,22 +166,29 @@ impl Catalog {
         if purpose == Purpose::Total && rows.is_empty() {
             return Ok(None);
         }
+        let (_, changed) = rows.changes();
+        if purpose == Purpose::List && changed > MAX_REFRESHED {
+            self.refresh_in_background(memory);
+            return Ok(None);
+        }
         let counts = self.counts_after(changes).await?;
-        let categories = match categories_of(condition) {
+        let mut categories = match categories_of(condition) {
             Some(ids) => counts.by_size_among(ids),
             None => counts.by_size(),
         };
+        let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
+        let missing = rows.missing(&ids);
+        categories.retain(|(id, products)| *products > 0 || !missing.contains(id));
         if purpose == Purpose::List && categories.len() > MAX_MERGED {
             return Ok(None);
         }
         let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
-        let missing = rows.missing(&ids);
+        let missing: Vec<_> = categories
+            .iter()
+            .filter(|(id, _)| missing.contains(id))
+            .copied()
+            .collect();
         if !missing.is_empty() {
-            let missing: Vec<_> = categories
-                .iter()
-                .filter(|(id, _)| missing.contains(id))
-                .copied()
-                .collect();
             match purpose {
                 Purpose::Facets => {
                     let products = categories.iter().map(|(_, products)| products).sum();
@@ -195,21 +206,23 @@ impl Catalog {
                 }
             }
         }
-        let change = rows.last_change();
-        let changed = rows.changed_until(change);
-        if purpose == Purpose::List && changed > MAX_REFRESHED {
-            let (catalog, memory) = (self.clone(), Arc::clone(memory));
-            self.in_background(async move {
-                if let Err(error) = catalog.refresh_rows(&memory, change).await {
-                    tracing::debug!(%error, "rows of products could not be read again");
-                }
-            });
-            return Ok(None);
-        }
-        if changed > 0 {
-            self.refresh_rows(memory, change).await?;
-        }
+        let (change, _) = rows.changes();
+        self.refresh_rows(memory, change).await?;
         Ok(Some(ids))
+    }
+
+    /// Reads the rows of changed products again without being waited for, unless they are being read.
+    fn refresh_in_background(&self, memory: &Arc<ProductMemory>) {
+        if memory.rows().refreshing.try_lock().is_err() {
+            return;
+        }
+        let (catalog, memory) = (self.without_request(), Arc::clone(memory));
+        self.in_background(async move {
+            let (change, _) = memory.rows().changes();
+            if let Err(error) = catalog.refresh_rows(&memory, change).await {
+                tracing::debug!(%error, "rows of products could not be read again");
+            }
+        });
     }
 
     /// Loads categories: now, if they have few products.
@@ -232,7 +245,7 @@ impl Catalog {
         let Ok(only_one) = background.try_lock_owned() else {
             return;
         };
-        let (catalog, memory) = (self.clone(), Arc::clone(memory));
+        let (catalog, memory) = (self.without_request(), Arc::clone(memory));
         self.in_background(async move {
             if let Err(error) = catalog.load_in_parts(&memory, &missing).await {
                 tracing::debug!(%error, "rows of products could not be loaded");
@@ -273,15 +286,18 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reads the rows of products again that were changed up to this change.
+    /// Reads the rows of changed products again, unless they reflect all changes up to this one.
     async fn refresh_rows(
         &self,
         memory: &Arc<ProductMemory>,
         change: u64,
     ) -> Result<(), DomainError> {
+        if memory.rows().reflect(change) {
+            return Ok(());
+        }
         let _refreshing = memory.rows().refreshing.lock().await;
         // While this request waited, another may have read them.
-        if memory.rows().changed_until(change) == 0 {
+        if memory.rows().reflect(change) {
             return Ok(());
         }
         if let Some(reading) = memory.rows().begin_refresh() {

@@ -22,6 +22,11 @@ const MIN_MISSED: u64 = 16;
 /// How many rows are loaded with about as much work as a page of a list from the database needs.
 const ROWS_PER_LIST: u64 = 32;
 
+/// What a row needs in an order.
+const ORDER_BYTES: usize = size_of::<Arc<FacetRow>>();
+/// When more products are read again together, orders are sorted again instead of being changed row by row.
+const MAX_MOVED: usize = 100;
+
 /// The rows of a category, sorted by id.
 pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
 
@@ -34,6 +39,8 @@ pub(crate) struct RowMemory {
     pub(crate) loading: tokio::sync::Mutex<()>,
     /// Held by the request that reads changed products again.
     pub(crate) refreshing: tokio::sync::Mutex<()>,
+    /// Held by the request that sorts rows.
+    sorting: Mutex<()>,
     /// Held by the task that loads categories in the background.
     pub(crate) background: Arc<tokio::sync::Mutex<()>>,
 }
@@ -50,6 +57,8 @@ struct State {
     /// The products to be read again, each with the number of its last change.
     changed: HashMap<ProductId, u64>,
     change_count: u64,
+    /// The number of changes when the last refresh began: the rows reflect them.
+    refreshed: u64,
     /// The changes since a load began.
     during_load: Option<Vec<ProductId>>,
     /// The number of the last use of any category.
@@ -77,6 +86,8 @@ pub(crate) struct RowReading {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
     /// The products to be read again, each with the number of its last change; empty for a load.
     changed: Vec<(ProductId, u64)>,
+    /// The number of changes when it began.
+    until: u64,
 }
 
 /// Rows to count.
@@ -110,6 +121,7 @@ impl State {
             rows: 0,
             changed: HashMap::new(),
             change_count: 0,
+            refreshed: 0,
             during_load: None,
             uses: 0,
             row_bytes,
@@ -172,6 +184,35 @@ impl State {
             self.rows -= loaded.rows.len();
         }
     }
+
+    /// Forgets all orders. Lists sort the rows again.
+    fn forget_orders(&mut self) {
+        for loaded in self.categories.values_mut() {
+            let orders = std::mem::take(&mut loaded.orders);
+            let bytes: usize = orders.values().map(|order| order.bytes()).sum();
+            loaded.bytes -= bytes;
+            self.bytes -= bytes;
+        }
+    }
+
+    /// Forgets as much as does not fit: the orders, then the categories that have not been used for longest, and
+    /// everything if what was used last does not fit alone.
+    fn make_room(&mut self, max_bytes: usize) {
+        if self.total_bytes() > max_bytes {
+            self.forget_orders();
+        }
+        while self.total_bytes() > max_bytes {
+            let uses = self.uses;
+            let others = self.categories.iter();
+            let oldest = others
+                .filter(|(_, loaded)| loaded.last_use < uses)
+                .min_by_key(|(id, loaded)| (loaded.last_use, **id));
+            match oldest.map(|(id, _)| *id) {
+                Some(id) => self.remove(id),
+                None => return self.clear(),
+            }
+        }
+    }
 }
 
 impl RowMemory {
@@ -181,6 +222,7 @@ impl RowMemory {
             state: Mutex::new(State::empty(0, EXPECTED_ROW_BYTES)),
             loading: tokio::sync::Mutex::default(),
             refreshing: tokio::sync::Mutex::default(),
+            sorting: Mutex::default(),
             background: Arc::default(),
         }
     }
@@ -249,8 +291,15 @@ impl RowMemory {
             pays &= *missed >= enough;
         }
         let products = usize::try_from(products).unwrap_or(usize::MAX);
-        let needed = products.saturating_mul(state.row_bytes);
-        pays && state.total_bytes().saturating_add(needed) <= self.max_bytes
+        let needed = products.saturating_mul(state.row_bytes + ORDER_BYTES);
+        let loads = pays && state.total_bytes().saturating_add(needed) <= self.max_bytes;
+        if loads {
+            // A load that fails is not begun again by the next list.
+            for (id, _) in categories {
+                state.missed.remove(id);
+            }
+        }
+        loads
     }
 
     /// Begins to load categories. Only one load may run at a time.
@@ -261,6 +310,7 @@ impl RowMemory {
             epoch: state.epoch,
             words: Arc::clone(&state.words),
             changed: Vec::new(),
+            until: state.change_count,
         }
     }
 
@@ -295,7 +345,6 @@ impl RowMemory {
             let bytes = rows.iter().map(|row| row.bytes()).sum();
             state.bytes += bytes;
             state.rows += rows.len();
-            state.missed.remove(&id);
             let loaded = Loaded {
                 rows: Arc::new(rows),
                 orders: HashMap::new(),
@@ -308,30 +357,20 @@ impl RowMemory {
         if state.rows >= MIN_MEASURED || bytes > self.max_bytes {
             state.row_bytes = bytes / state.rows.max(1);
         }
-        while state.total_bytes() > self.max_bytes {
-            let uses = state.uses;
-            let others = state.categories.iter();
-            let oldest = others
-                .filter(|(_, loaded)| loaded.last_use < uses)
-                .min_by_key(|(id, loaded)| (loaded.last_use, **id));
-            match oldest.map(|(id, _)| *id) {
-                Some(id) => state.remove(id),
-                None => return state.clear(),
-            }
-        }
+        state.make_room(self.max_bytes);
     }
 
-    /// Returns the number of the last change.
-    pub(crate) fn last_change(&self) -> u64 {
-        self.state().change_count
-    }
-
-    /// Returns how many products have to be read again because of changes up to this one.
-    pub(crate) fn changed_until(&self, change: u64) -> usize {
+    /// Returns the number of the last change, and how many products have to be read again.
+    pub(crate) fn changes(&self) -> (u64, usize) {
         let state = self.state();
-        state.changed.values().filter(|n| **n <= change).count()
+        (state.change_count, state.changed.len())
     }
 
+    /// Whether the rows reflect all changes up to this one.
+    pub(crate) fn reflect(&self, change: u64) -> bool {
+        let state = self.state();
+        state.changed.is_empty() || state.refreshed >= change
+    }
     /// Begins to read changed products again; `None` if there are none.
     pub(crate) fn begin_refresh(&self) -> Option<RowReading> {
         let state = self.state();
@@ -340,17 +379,21 @@ impl RowMemory {
             epoch: state.epoch,
             words: Arc::clone(&state.words),
             changed,
+            until: state.change_count,
         })
     }
 
     /// Takes the rows of products that were read again. Those that have changed once more meanwhile are read by the
-    /// next request, too. Forgets all rows if they need too much room.
+    /// next request, too.
     pub(crate) fn end_refresh(&self, reading: &RowReading, rows: &[Arc<FacetRow>]) {
         let rows: HashMap<ProductId, &Arc<FacetRow>> =
             rows.iter().map(|row| (row.id(), row)).collect();
         let mut state = self.state();
         if state.epoch != reading.epoch {
             return;
+        }
+        if reading.changed.len() > MAX_MOVED {
+            state.forget_orders();
         }
         for (id, change) in &reading.changed {
             let Some(last) = state.changed.get(id) else {
@@ -361,9 +404,8 @@ impl RowMemory {
             }
             state.replace(*id, rows.get(id).copied());
         }
-        if state.total_bytes() > self.max_bytes {
-            state.clear();
-        }
+        state.refreshed = state.refreshed.max(reading.until);
+        state.make_room(self.max_bytes);
     }
 
     /// Returns how many rows of these categories would have to be sorted for a list.
@@ -374,7 +416,8 @@ impl RowMemory {
         unsorted.map(|loaded| loaded.rows.len()).sum()
     }
 
-    /// Returns the rows of categories in the order of a list; `None` if some are not in memory.
+    /// Returns the rows of categories in the order of a list; `None` if some are not in memory, or have to be sorted
+    /// and there is no room, or others are being sorted.
     pub(crate) fn sorted(&self, categories: &[CategoryId], by: RowSort) -> Option<SortedRows> {
         let (words, found) = {
             let mut state = self.state();
@@ -391,25 +434,35 @@ impl RowMemory {
             }
             (Arc::clone(&state.words), found)
         };
-        let sort = |found| match found {
-            Ok(order) => order,
-            Err((id, rows)) => self.sort(id, &rows, by),
-        };
+        let mut sorting = None;
+        let mut sorted = Vec::with_capacity(found.len());
+        for one in found {
+            sorted.push(match one {
+                Ok(order) => order,
+                Err((id, rows)) => {
+                    if sorting.is_none() {
+                        sorting = Some(self.sorting.try_lock().ok()?);
+                    }
+                    self.sort(id, &rows, by)?
+                }
+            });
+        }
         Some(SortedRows {
             words,
-            categories: found.into_iter().map(sort).collect(),
+            categories: sorted,
         })
     }
 
-    /// Sorts the rows of a category. Keeps them in this order, too, unless they have changed meanwhile or there is no
-    /// room.
-    fn sort(&self, id: CategoryId, rows: &CategoryRows, by: RowSort) -> Arc<RowOrder> {
+    /// Sorts the rows of a category, and keeps them in this order, too, unless they have changed meanwhile. `None` if
+    /// there is no room.
+    fn sort(&self, id: CategoryId, rows: &CategoryRows, by: RowSort) -> Option<Arc<RowOrder>> {
+        let expected = size_of::<RowOrder>() + ORDER_BYTES * rows.len();
+        if self.state().total_bytes() + expected > self.max_bytes {
+            return None;
+        }
         let order = Arc::new(RowOrder::new(by, rows));
         let bytes = order.bytes();
         let mut state = self.state();
-        if state.total_bytes() + bytes > self.max_bytes {
-            return order;
-        }
         if let Some(loaded) = state.categories.get_mut(&id)
             && Arc::ptr_eq(&loaded.rows, rows)
             && !loaded.orders.contains_key(&by)
@@ -418,7 +471,7 @@ impl RowMemory {
             loaded.bytes += bytes;
             state.bytes += bytes;
         }
-        order
+        Some(order)
     }
 
     /// Returns the rows of categories; `None` if some are not in memory.

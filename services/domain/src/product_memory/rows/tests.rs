@@ -1,4 +1,6 @@
-use vitrine_model::facet::TallyProduct;
+use vitrine_model::facet::{RowFilter, TallyProduct, page_of_rows};
+use vitrine_model::filter::{Condition, Direction};
+use vitrine_model::product::ProductStatus;
 
 use super::*;
 
@@ -199,4 +201,93 @@ fn a_product_that_moves_during_a_load_has_one_row() {
     let memory = RowMemory::new(LARGE);
     load(&memory, &[1, 2], &[(1, 1, 0), (2, 1, 0), (1, 2, 0)]);
     assert_eq!(memory.usage().1, 2);
+}
+
+/// The products of categories in the order of their prices.
+fn by_price(memory: &RowMemory, of: &[i64]) -> Option<Vec<i64>> {
+    let ids: Vec<_> = of.iter().map(|id| category(*id)).collect();
+    let sorted = memory.sorted(&ids, RowSort::Price)?;
+    let words = sorted.words.read().unwrap();
+    let all = Condition::All(Vec::new());
+    let all = RowFilter::new(&all, ProductStatus::Active, &words).unwrap();
+    let page = page_of_rows(
+        &sorted.categories,
+        &all,
+        Direction::Ascending,
+        (None, false),
+        (100, 100),
+    );
+    let rows = page.unwrap().rows;
+    Some(rows.into_iter().map(|row| row.id.to_i64()).collect())
+}
+
+#[test]
+fn a_product_that_changes_once_more_still_has_to_be_read_again() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 10)]);
+    memory.forget(&[product(1)]);
+    let (change, changed) = memory.changes();
+    assert_eq!(changed, 1);
+    // The change stream reports the same write.
+    memory.forget(&[product(1)]);
+    assert!(!memory.reflect(change));
+    let reading = memory.begin_refresh().unwrap();
+    memory.forget(&[product(1)]);
+    memory.end_refresh(&reading, &[row(&reading, 1, 1, 20)]);
+    assert!(memory.reflect(change), "the row was read after it");
+    assert!(!memory.reflect(memory.changes().0));
+    refresh(&memory, &[(1, 1, 30)]);
+    assert!(memory.reflect(memory.changes().0));
+}
+
+#[test]
+fn orders_follow_their_rows_and_count_as_memory() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1, 2], &[(1, 1, 10), (2, 1, 20), (3, 2, 15)]);
+    let without = memory.usage();
+    assert_eq!(by_price(&memory, &[1, 2]), Some(vec![1, 3, 2]));
+    let with = memory.usage();
+    assert!(with.0 > without.0);
+    assert_eq!(by_price(&memory, &[1, 2]), Some(vec![1, 3, 2]));
+    assert_eq!(memory.usage(), with, "sorted once");
+    memory.forget(&[product(1), product(2), product(4)]);
+    // 1 becomes dearer, 2 moves, 4 is new.
+    refresh(&memory, &[(1, 1, 30), (2, 2, 1), (4, 1, 12)]);
+    assert_eq!(by_price(&memory, &[1, 2]), Some(vec![2, 4, 3, 1]));
+    memory.forget(&[product(4)]);
+    refresh(&memory, &[]);
+    assert_eq!(by_price(&memory, &[1, 2]), Some(vec![2, 3, 1]));
+    assert_eq!(memory.usage(), with);
+    let many: Vec<_> = (10..120).map(|id| (id, 1, 100 + id)).collect();
+    let ids: Vec<_> = many.iter().map(|(id, ..)| product(*id)).collect();
+    memory.forget(&ids);
+    refresh(&memory, &many);
+    assert_eq!(memory.unsorted(&[category(1)], RowSort::Price), 111);
+    assert_eq!(by_price(&memory, &[2]), Some(vec![2, 3]));
+}
+
+#[test]
+fn what_does_not_fit_is_not_sorted() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 10), (2, 1, 20)]);
+    let room = memory.usage().0;
+    let memory = RowMemory::new(room as u64 + 1);
+    load(&memory, &[1], &[(1, 1, 10), (2, 1, 20)]);
+    assert_eq!(by_price(&memory, &[1]), None);
+    assert!(products(&memory, 1).is_some());
+    assert_eq!(memory.usage().0, room);
+}
+
+#[test]
+fn rows_are_loaded_for_lists_once_that_pays_and_there_is_room() {
+    let few = [(category(1), 10)];
+    let memory = RowMemory::new(LARGE);
+    let missed: Vec<_> = (0..40).map(|_| memory.missed(&few)).collect();
+    let loads = |at: &usize| missed[*at];
+    assert_eq!((0..40).filter(loads).collect::<Vec<_>>(), [15, 31]);
+    let many = [(category(2), 640)];
+    let missed = (0..40).position(|_| memory.missed(&many));
+    assert_eq!(missed, Some(19));
+    let memory = RowMemory::new(1_000);
+    assert!((0..40).all(|_| !memory.missed(&few)), "there is no room");
 }
