@@ -38,7 +38,7 @@ const ENTRY_BYTES: usize = 768;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductMemoryOptions {
     /// The maximum size of all products, in bytes. Half as much again is the limit of the rows that facets are counted
-    /// from.
+    /// from and lists are made of.
     pub max_bytes: u64,
     /// The maximum age of a product: it lacks no write that was confirmed longer ago.
     pub max_age: Duration,
@@ -69,7 +69,7 @@ pub struct ProductMemoryUse {
     pub products: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// The number of products that facets are counted from.
+    /// The number of products that facets are counted from and lists are made of.
     pub rows: u64,
     /// The size of their rows, in bytes.
     pub row_bytes: u64,
@@ -94,7 +94,7 @@ pub(crate) struct ProductMemory<V = ProductView> {
     list_hit_rate: ListHitRate,
     /// Rises when something may have changed that facets count.
     counts: AtomicU64,
-    /// What facets are counted from.
+    /// What facets are counted from and lists are made of.
     rows: RowMemory,
 }
 

@@ -252,11 +252,13 @@ impl Shop<'_> {
         let whole: Vec<Value> = whole.collect();
         let rows: [Expected; 1] = [("/data/products/nodes", 48..=48)];
         let keys: [Expected; 1] = [("/data/products/facets", 10..=30)];
+        // Large lists are sampled: rare values, and keys that have no others, are left out.
+        let some_keys: [Expected; 1] = [("/data/products/facets", 1..=30)];
         self.read("list of 48, two specs", MANY, PRODUCT_LIST, &lists, &rows);
         self.read("facets of a category", ONE, FACETS, &whole, &keys);
         let [one, two] = filtered;
-        self.read("facets, one filter", ONE, FACETS, &one, &keys);
-        self.read("facets, two filters", ONE, FACETS, &two, &keys);
+        self.read("facets, one filter", ONE, FACETS, &one, &some_keys);
+        self.read("facets, two filters", ONE, FACETS, &two, &some_keys);
         let deep = "list, page 100";
         if !self.needs(deep) {
             return;

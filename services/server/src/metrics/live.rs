@@ -107,7 +107,7 @@ const PRODUCTS: Description = (
 const ROWS: Description = (
     "product_memory_rows",
     MetricType::Gauge,
-    "Products that facets are counted from in memory",
+    "Products that facets are counted from and lists are made of in memory",
 );
 const ROW_BYTES: Description = (
     "product_memory_row_bytes",

@@ -11,7 +11,8 @@ const MEGABYTE: u64 = 1_000_000;
 /// What is kept in the memory of the process.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct MemorySettings {
-    /// How many megabytes of products are kept in memory, and half as many of what facets count of them.
+    /// How many megabytes of products are kept in memory, and half as many of what facets and lists need of
+    /// them.
     /// 0: none. For dev and serve.
     #[arg(
         long,
