@@ -42,18 +42,22 @@ fn list(filter: &str, key: &str, direction: &str, page: &str) -> String {
 /// Thirty lamps and bulbs, of which some have the same price, no price, or no color.
 fn stock() -> impl Iterator<Item = ProductBuilder> {
     (0..30).map(|n: u32| {
-        let leaf = if n % 3 == 0 { "Bulbs" } else { "Lamps" };
+        let leaf = if n.is_multiple_of(3) {
+            "Bulbs"
+        } else {
+            "Lamps"
+        };
         let mut one = product(&format!("p{n:02}"))
             .category(["Lights", leaf])
             .created_at(&format!("2024-01-{:02}", 1 + n % 4))
             .quantity("height", f64::from(10 + n % 5 * 5), "cm");
-        if n % 4 != 0 {
+        if !n.is_multiple_of(4) {
             one = one.price(&format!("{}.50", n % 7));
         }
-        if n % 5 != 0 {
-            one = one.text("color", if n % 2 == 0 { "Red" } else { "Blue" });
+        if !n.is_multiple_of(5) {
+            one = one.text("color", if n.is_multiple_of(2) { "Red" } else { "Blue" });
         }
-        if n % 6 == 0 {
+        if n.is_multiple_of(6) {
             one = one.brand("Acme");
         }
         one
