@@ -151,8 +151,8 @@ impl Catalog {
         }))
     }
 
-    /// Brings the rows among which all products of a condition are up to date. Returns their categories; `None` if rows
-    /// cannot be used.
+    /// Returns the categories of a condition, after reading again what has changed of their rows; `None` if not all of
+    /// them can be counted or listed from rows.
     async fn prepare_rows(
         &self,
         memory: &Arc<ProductMemory>,
@@ -176,13 +176,16 @@ impl Catalog {
             Some(ids) => counts.by_size_among(ids),
             None => counts.by_size(),
         };
-        let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
-        let missing = rows.missing(&ids);
-        categories.retain(|(id, products)| *products > 0 || !missing.contains(id));
-        if purpose == Purpose::List && categories.len() > MAX_MERGED {
+        let filled = categories.iter().filter(|(_, products)| *products > 0);
+        if purpose == Purpose::List && filled.count() > MAX_MERGED {
             return Ok(None);
         }
+        // The database does not believe the counts either: a list has the products of every category that it names.
+        if purpose != Purpose::List {
+            categories.retain(|(_, products)| *products > 0);
+        }
         let ids: Vec<CategoryId> = categories.iter().map(|(id, _)| *id).collect();
+        let missing = rows.missing(&ids);
         let missing: Vec<_> = categories
             .iter()
             .filter(|(id, _)| missing.contains(id))
