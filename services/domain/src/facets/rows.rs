@@ -1,21 +1,15 @@
-//! Counting and listing from rows in memory instead of reading products from the database.
+//! Rows in memory, brought up to date, and counting from them instead of reading products from the database.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use vitrine_model::cursor::{KeyValue, Position};
-use vitrine_model::facet::{
-    FacetRow, FacetTally, RowFilter, RowPlace, RowSort, RowTally, TallyFields, Vocabulary,
-    page_of_rows,
-};
+use vitrine_model::facet::{FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary};
 use vitrine_model::filter::Condition;
-use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 use vitrine_storage::facet_rows::RowsOf;
-use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
-use vitrine_storage::products::ProductList;
 
 use crate::product_memory::ProductMemory;
-use crate::product_memory::rows::{RowReading, RowSet, SortedRows};
+use crate::product_memory::rows::{RowReading, RowSet};
 use crate::products::{ListedProducts, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -25,18 +19,14 @@ use crate::{Catalog, DomainError};
 const MAX_LOADED: u64 = 5_000;
 /// The number of rows that are counted before other requests have their turn.
 const ROWS_PER_TURN: usize = 4_096;
-/// The maximum number of rows that a list examines. The database finds rare products faster.
-const MAX_EXAMINED: usize = 4_096;
 /// The maximum number of categories that a list merges.
 const MAX_MERGED: usize = 64;
 /// The maximum number of changed products that a list waits for. Meanwhile lists come from the database.
 const MAX_REFRESHED: usize = 100;
-/// The maximum number of rows that are sorted without leaving the runtime's threads to others.
-const MAX_SORTED_AT_ONCE: usize = 8_192;
 
 /// What rows are needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+pub(crate) enum Purpose {
     /// Rows that are not in memory are loaded first: without them, as many products would be read.
     Facets,
     /// Only rows in memory are used.
@@ -90,70 +80,9 @@ impl Catalog {
         Ok(rows.filter(|rows| !is_renaming(&read(&rows.words), reference)))
     }
 
-    /// Returns a page of a list from rows in memory; `None` if they are not there, or cannot tell without more work than
-    /// the database would have.
-    pub(crate) async fn page_of_rows(
-        &self,
-        list: &ProductList,
-        request: &PageRequest,
-        visibility: Visibility,
-    ) -> Result<Option<Page<ProductId>>, DomainError> {
-        let by_field = list.by_spec.is_none() && list.ranking.is_none() && !list.partial;
-        let is_public = visibility == Visibility::Public;
-        let Some(by) = RowSort::of(list.sort.key).filter(|_| by_field && is_public) else {
-            return Ok(None);
-        };
-        let (Some(memory), Some(from)) = (self.product_memory(), place(&request.from)) else {
-            return Ok(None);
-        };
-        if !RowFilter::covers(&list.condition) {
-            return Ok(None);
-        }
-        let prepared = self.prepare_rows(memory, &list.condition, Purpose::List);
-        let ids = match prepared.await {
-            Ok(Some(ids)) => ids,
-            Ok(None) => return Ok(None),
-            // The database may still answer.
-            Err(error) => {
-                tracing::debug!(%error, "rows of products could not be used");
-                return Ok(None);
-            }
-        };
-        let sorted = if memory.rows().unsorted(&ids, by) > MAX_SORTED_AT_ONCE {
-            let memory = Arc::clone(memory);
-            let sort = tokio::task::spawn_blocking(move || memory.rows().sorted(&ids, by));
-            sort.await.unwrap_or_default()
-        } else {
-            memory.rows().sorted(&ids, by)
-        };
-        let Some(SortedRows { words, categories }) = sorted else {
-            return Ok(None);
-        };
-        let filter = {
-            let words = read(&words);
-            if is_renaming(&words, &self.reference()) {
-                return Ok(None);
-            }
-            RowFilter::new(&list.condition, ProductStatus::Active, &words)
-        };
-        let Some(filter) = filter else {
-            return Ok(None);
-        };
-        let limits = (request.size, MAX_EXAMINED);
-        let page = page_of_rows(&categories, &filter, list.sort.direction, from, limits);
-        let row = |row: RowPlace| Row {
-            value: row.id,
-            position: position(by, row),
-        };
-        Ok(page.map(|page| Page {
-            rows: page.rows.into_iter().map(row).collect(),
-            more: page.more,
-        }))
-    }
-
     /// Returns the categories of a condition, after reading again what has changed of their rows; `None` if not all of
     /// them can be counted or listed from rows.
-    async fn prepare_rows(
+    pub(crate) async fn prepare_rows(
         &self,
         memory: &Arc<ProductMemory>,
         condition: &Condition,
@@ -370,50 +299,13 @@ async fn for_each_match(
     }
 }
 
-fn read(words: &RwLock<Vocabulary>) -> RwLockReadGuard<'_, Vocabulary> {
+pub(crate) fn read(words: &RwLock<Vocabulary>) -> RwLockReadGuard<'_, Vocabulary> {
     words.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns where a page begins, and whether it is read backwards; `None` for a position that no row has.
-fn place(from: &Boundary) -> Option<(Option<RowPlace>, bool)> {
-    let (position, backward) = match from {
-        Boundary::After(position) => (position, false),
-        Boundary::Before(position) => (position, true),
-    };
-    let place = |position: &Position| {
-        let value = match position.keys.as_slice() {
-            [KeyValue::Absent] => None,
-            [KeyValue::Int(n) | KeyValue::Instant(n)] => Some(*n),
-            _ => return None,
-        };
-        let id = ProductId::from_i64(position.id);
-        Some(RowPlace { value, id })
-    };
-    match position {
-        None => Some((None, backward)),
-        Some(position) => Some((Some(place(position)?), backward)),
-    }
-}
-
-/// Returns the position that the database would give a row.
-fn position(by: RowSort, row: RowPlace) -> Position {
-    let key = row.value.map_or(KeyValue::Absent, |n| match by {
-        RowSort::Newest | RowSort::Updated => KeyValue::Instant(n),
-        RowSort::Price
-        | RowSort::Rating
-        | RowSort::Popularity
-        | RowSort::BestSelling
-        | RowSort::Trending => KeyValue::Int(n),
-    });
-    Position {
-        keys: vec![key],
-        id: row.id.to_i64(),
-    }
 }
 
 /// Whether products have a key under a name that is being replaced. Rows have the stored names, and two names of one
 /// key cannot be counted as one.
-fn is_renaming(words: &Vocabulary, reference: &Reference) -> bool {
+pub(crate) fn is_renaming(words: &Vocabulary, reference: &Reference) -> bool {
     let mut keys = reference.dictionary.keys().iter();
     keys.any(|key| key.absorbing.iter().any(|name| words.contains(name)))
 }

@@ -1,11 +1,18 @@
 //! Lists whose ids come from rows in memory or from an index, and whose products come from memory.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use vitrine_storage::keyset::{Page, PageRequest, Row};
+use vitrine_model::cursor::{KeyValue, Position};
+use vitrine_model::facet::{RowFilter, RowPlace, RowSort, page_of_rows};
+use vitrine_model::id::ProductId;
+use vitrine_model::product::ProductStatus;
+use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
 use vitrine_storage::products::{ProductFields, ProductList};
 use vitrine_storage::views::ProductView;
 
+use super::rows::SortedRows;
+use crate::facets::rows::{Purpose, is_renaming, read};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
@@ -18,6 +25,11 @@ const MIN_HIT_RATE: u32 = WHOLE / 4 * 3;
 const AVERAGED_LISTS: u32 = 16;
 /// Below that rate, one of this many lists uses the memory all the same, and fills it.
 const TRIAL_INTERVAL: u32 = 8;
+
+/// The maximum number of rows that a list examines. The database finds rare products faster.
+const MAX_EXAMINED: usize = 4_096;
+/// The maximum number of rows that are sorted on a thread of the runtime; more are sorted beside it.
+const MAX_SORTED_AT_ONCE: usize = 8_192;
 
 /// The share of the products of recent lists that were in memory.
 pub(super) struct ListHitRate {
@@ -99,6 +111,67 @@ impl Catalog {
         Ok(Page { rows, more })
     }
 
+    /// Returns a page of a list from rows in memory; `None` if they are not there, or cannot tell without more work than
+    /// the database would have.
+    pub(crate) async fn page_of_rows(
+        &self,
+        list: &ProductList,
+        request: &PageRequest,
+        visibility: Visibility,
+    ) -> Result<Option<Page<ProductId>>, DomainError> {
+        let by_field = list.by_spec.is_none() && list.ranking.is_none() && !list.partial;
+        let is_public = visibility == Visibility::Public;
+        let Some(by) = RowSort::of(list.sort.key).filter(|_| by_field && is_public) else {
+            return Ok(None);
+        };
+        let (Some(memory), Some(from)) = (self.product_memory(), place(&request.from)) else {
+            return Ok(None);
+        };
+        if !RowFilter::covers(&list.condition) {
+            return Ok(None);
+        }
+        let prepared = self.prepare_rows(memory, &list.condition, Purpose::List);
+        let ids = match prepared.await {
+            Ok(Some(ids)) => ids,
+            Ok(None) => return Ok(None),
+            // The database may still answer.
+            Err(error) => {
+                tracing::debug!(%error, "rows of products could not be used");
+                return Ok(None);
+            }
+        };
+        let sorted = if memory.rows().unsorted(&ids, by) > MAX_SORTED_AT_ONCE {
+            let memory = Arc::clone(memory);
+            let sort = tokio::task::spawn_blocking(move || memory.rows().sorted(&ids, by));
+            sort.await.unwrap_or_default()
+        } else {
+            memory.rows().sorted(&ids, by)
+        };
+        let Some(SortedRows { words, categories }) = sorted else {
+            return Ok(None);
+        };
+        let filter = {
+            let words = read(&words);
+            if is_renaming(&words, &self.reference()) {
+                return Ok(None);
+            }
+            RowFilter::new(&list.condition, ProductStatus::Active, &words)
+        };
+        let Some(filter) = filter else {
+            return Ok(None);
+        };
+        let limits = (request.size, MAX_EXAMINED);
+        let page = page_of_rows(&categories, &filter, list.sort.direction, from, limits);
+        let row = |row: RowPlace| Row {
+            value: row.id,
+            position: position(by, row),
+        };
+        Ok(page.map(|page| Page {
+            rows: page.rows.into_iter().map(row).collect(),
+            more: page.more,
+        }))
+    }
+
     async fn read_products(
         &self,
         list: ProductList,
@@ -107,6 +180,43 @@ impl Catalog {
         let request = request.clone();
         self.read(|store| async move { store.page_products(&list, &request).await })
             .await
+    }
+}
+
+/// Returns where a page begins, and whether it is read backwards; `None` for a position that no row has.
+fn place(from: &Boundary) -> Option<(Option<RowPlace>, bool)> {
+    let (position, backward) = match from {
+        Boundary::After(position) => (position, false),
+        Boundary::Before(position) => (position, true),
+    };
+    let place = |position: &Position| {
+        let value = match position.keys.as_slice() {
+            [KeyValue::Absent] => None,
+            [KeyValue::Int(n) | KeyValue::Instant(n)] => Some(*n),
+            _ => return None,
+        };
+        let id = ProductId::from_i64(position.id);
+        Some(RowPlace { value, id })
+    };
+    match position {
+        None => Some((None, backward)),
+        Some(position) => Some((Some(place(position)?), backward)),
+    }
+}
+
+/// Returns the position that the database would give a row.
+fn position(by: RowSort, row: RowPlace) -> Position {
+    let key = row.value.map_or(KeyValue::Absent, |n| match by {
+        RowSort::Newest | RowSort::Updated => KeyValue::Instant(n),
+        RowSort::Price
+        | RowSort::Rating
+        | RowSort::Popularity
+        | RowSort::BestSelling
+        | RowSort::Trending => KeyValue::Int(n),
+    });
+    Position {
+        keys: vec![key],
+        id: row.id.to_i64(),
     }
 }
 
