@@ -32,8 +32,8 @@ pub use buckets::{date_buckets, number_buckets, price_buckets};
 pub use joined::Joined;
 pub use numbers::Numbers;
 pub use rows::{
-    CountedValue, FacetRow, RowBuilder, RowFilter, RowOrder, RowPage, RowPlace, RowSort,
-    SortValues, Vocabulary, page_of_rows,
+    CategoryRows, CountedValue, FacetRow, RowBuilder, RowFilter, RowOrder, RowPage, RowPlace,
+    RowSort, SortValues, Vocabulary, page_of_rows,
 };
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
 pub use tally::{

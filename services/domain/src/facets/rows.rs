@@ -1,15 +1,17 @@
 //! Rows in memory, brought up to date, and counting from them instead of reading products from the database.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
-use vitrine_model::facet::{FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary};
+use vitrine_model::facet::{
+    CategoryRows, FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary,
+};
 use vitrine_model::filter::Condition;
 use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 use vitrine_storage::facet_rows::RowsOf;
 
 use crate::product_memory::ProductMemory;
-use crate::product_memory::rows::{RowReading, RowSet};
+use crate::product_memory::rows::{RowReading, RowSet, by_category, read};
 use crate::products::{ListedProducts, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -213,7 +215,11 @@ impl Catalog {
             let rows = self
                 .read_rows(RowsOf::Categories(ids.clone()), &reading)
                 .await?;
-            memory.rows().end_load(&reading, &ids, rows);
+            let code = tokio::task::spawn_blocking(move || by_category(&ids, rows));
+            let coded = code
+                .await
+                .map_err(|lost| DomainError::Internal(Box::new(lost)))?;
+            memory.rows().end_load(&reading, coded);
         }
         Ok(())
     }
@@ -257,50 +263,47 @@ pub(super) async fn tally(
     condition: &Condition,
     fields: &TallyFields,
 ) -> Option<FacetTally> {
-    let (filter, mut tally) = {
-        let words = read(&rows.words);
-        let filter = RowFilter::new(condition, ProductStatus::Active, &words)?;
-        (filter, RowTally::new(fields.clone(), &words))
-    };
-    for_each_match(rows, &filter, |row, words| tally.add(row, words)).await;
-    Some(tally.finish(&read(&rows.words)))
+    let mut tally = RowTally::new(fields.clone());
+    let is_complete = for_each_category(rows, condition, |rows, filter, words| {
+        tally.add(rows, filter, words);
+    });
+    let is_complete = is_complete.await;
+    is_complete.then(|| tally.finish(&read(&rows.words)))
 }
 
-/// The number of rows that match; `None` if rows cannot tell.
+/// Returns the number of rows that match; `None` if rows cannot tell.
 pub(super) async fn count(rows: &RowSet, condition: &Condition) -> Option<u64> {
-    let filter = RowFilter::new(condition, ProductStatus::Active, &read(&rows.words))?;
     let mut matching = 0;
-    for_each_match(rows, &filter, |_, _| matching += 1).await;
-    Some(matching)
+    let is_complete = for_each_category(rows, condition, |rows, filter, _| {
+        matching += rows.count(filter);
+    });
+    let is_complete = is_complete.await;
+    is_complete.then_some(matching)
 }
 
-/// Passes on each row that matches. Other requests have their turn in between.
-async fn for_each_match(
+/// Passes on the rows of each category. Other requests have their turn in between. Returns false if rows cannot tell.
+async fn for_each_category(
     rows: &RowSet,
-    filter: &RowFilter,
-    mut each: impl FnMut(&FacetRow, &Vocabulary),
-) {
+    condition: &Condition,
+    mut each: impl FnMut(&CategoryRows, &RowFilter, &Vocabulary),
+) -> bool {
     let mut turn = 0;
-    for part in rows
-        .categories
-        .iter()
-        .flat_map(|rows| rows.chunks(ROWS_PER_TURN))
-    {
+    for category in &rows.categories {
         {
-            let words = read(&rows.words);
-            let matching = part.iter().filter(|row| filter.matches(row));
-            matching.for_each(|row| each(row, &words));
+            let (words, rows) = (read(&rows.words), read(category));
+            // Rows may have been read since the last category was counted, and a filter knows no later ones.
+            let Some(filter) = RowFilter::new(condition, ProductStatus::Active, &words) else {
+                return false;
+            };
+            each(&rows, &filter, &words);
+            turn += rows.rows().len();
         }
-        turn += part.len();
         if turn >= ROWS_PER_TURN {
             turn = 0;
             tokio::task::yield_now().await;
         }
     }
-}
-
-pub(crate) fn read(words: &RwLock<Vocabulary>) -> RwLockReadGuard<'_, Vocabulary> {
-    words.read().unwrap_or_else(PoisonError::into_inner)
+    true
 }
 
 /// Whether products have a key under a name that is being replaced. Rows have the stored names, and two names of one

@@ -11,8 +11,8 @@ use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
 use vitrine_storage::products::{ProductFields, ProductList};
 use vitrine_storage::views::ProductView;
 
-use super::rows::SortedRows;
-use crate::facets::rows::{Purpose, is_renaming, read};
+use super::rows::{SortedRows, read};
+use crate::facets::rows::{Purpose, is_renaming};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 

@@ -5,9 +5,9 @@
 //! Loads and refreshes may overlap: what changes during a load is read again after it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-use vitrine_model::facet::{FacetRow, RowOrder, RowSort, Vocabulary};
+use vitrine_model::facet::{CategoryRows, FacetRow, RowOrder, RowSort, Vocabulary};
 use vitrine_model::id::{CategoryId, ProductId};
 
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
@@ -27,8 +27,8 @@ const ORDER_BYTES: usize = size_of::<Arc<FacetRow>>();
 /// When more products are read again together, orders are sorted again instead of being changed row by row.
 const MAX_MOVED: usize = 100;
 
-/// The rows of a category, sorted by id.
-pub(crate) type CategoryRows = Arc<Vec<Arc<FacetRow>>>;
+/// The rows of a category. They change only while the state is locked; who reads them must not lock it.
+pub(crate) type SharedRows = Arc<RwLock<CategoryRows>>;
 
 /// The rows in memory.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ struct State {
 
 #[derive(Debug)]
 struct Loaded {
-    rows: CategoryRows,
+    rows: SharedRows,
     /// The rows in each order that lists have needed.
     orders: HashMap<RowSort, Arc<RowOrder>>,
     /// The size of the rows and their orders.
@@ -94,7 +94,7 @@ pub(crate) struct RowReading {
 #[derive(Clone, Debug)]
 pub(crate) struct RowSet {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
-    pub(crate) categories: Vec<CategoryRows>,
+    pub(crate) categories: Vec<SharedRows>,
 }
 
 /// Rows to list.
@@ -102,6 +102,12 @@ pub(crate) struct RowSet {
 pub(crate) struct SortedRows {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
     pub(crate) categories: Vec<Arc<RowOrder>>,
+}
+
+impl Loaded {
+    fn len(&self) -> usize {
+        read(&self.rows).rows().len()
+    }
 }
 
 impl RowReading {
@@ -139,21 +145,20 @@ impl State {
     }
 
     fn total_bytes(&self) -> usize {
-        let words = self.words.read().unwrap_or_else(PoisonError::into_inner);
-        self.bytes + words.bytes()
+        self.bytes + read(&self.words).bytes()
     }
 
     /// Replaces the row of a product; removes it without one.
     fn replace(&mut self, id: ProductId, row: Option<&Arc<FacetRow>>) {
         let category = row.map(|row| row.category());
         for (of, loaded) in &mut self.categories {
-            let place = loaded.rows.binary_search_by_key(&id, |row| row.id());
             let new = row.filter(|_| category == Some(*of));
-            if place.is_err() && new.is_none() {
+            if new.is_none() && !read(&loaded.rows).contains(id) {
                 continue;
             }
-            let rows = Arc::make_mut(&mut loaded.rows);
-            let old = place.ok().map(|at| Arc::clone(&rows[at]));
+            let mut rows = loaded.rows.write().unwrap_or_else(PoisonError::into_inner);
+            let (before, rows_before) = (rows.bytes(), rows.rows().len());
+            let old = rows.replace(id, new);
             let orders = loaded.orders.values_mut();
             let order_bytes: isize = orders
                 .map(|order| {
@@ -162,17 +167,8 @@ impl State {
                     order.bytes().cast_signed() - before.cast_signed()
                 })
                 .sum();
-            let added = new.map_or(0, |row| row.bytes());
-            let removed = match (place, new) {
-                (Ok(at), Some(row)) => std::mem::replace(&mut rows[at], Arc::clone(row)).bytes(),
-                (Ok(at), None) => rows.remove(at).bytes(),
-                (Err(at), row) => {
-                    rows.splice(at..at, row.cloned());
-                    0
-                }
-            };
-            self.rows = self.rows + usize::from(place.is_err()) - usize::from(new.is_none());
-            let change = added.cast_signed() - removed.cast_signed() + order_bytes;
+            self.rows = self.rows + rows.rows().len() - rows_before;
+            let change = rows.bytes().cast_signed() - before.cast_signed() + order_bytes;
             loaded.bytes = loaded.bytes.saturating_add_signed(change);
             self.bytes = self.bytes.saturating_add_signed(change);
         }
@@ -181,7 +177,7 @@ impl State {
     fn remove(&mut self, category: CategoryId) {
         if let Some(loaded) = self.categories.remove(&category) {
             self.bytes -= loaded.bytes;
-            self.rows -= loaded.rows.len();
+            self.rows -= loaded.len();
         }
     }
 
@@ -316,12 +312,7 @@ impl RowMemory {
 
     /// Takes the rows of categories, unless everything has been forgotten since. Forgets other categories, those that
     /// have not been used for longest first, if there is no room.
-    pub(crate) fn end_load(
-        &self,
-        reading: &RowReading,
-        categories: &[CategoryId],
-        mut rows: Vec<Arc<FacetRow>>,
-    ) {
+    pub(crate) fn end_load(&self, reading: &RowReading, categories: Vec<CategoryRows>) {
         let mut state = self.state();
         if state.epoch != reading.epoch {
             return;
@@ -329,24 +320,15 @@ impl RowMemory {
         for id in state.during_load.take().unwrap_or_default() {
             state.change(id);
         }
-        // A product that changes its category during the load may be met twice.
-        rows.sort_by_key(|row| row.id());
-        rows.dedup_by_key(|row| row.id());
-        let mut by_category: HashMap<CategoryId, Vec<Arc<FacetRow>>> =
-            categories.iter().map(|id| (*id, Vec::new())).collect();
-        for row in rows {
-            if let Some(rows) = by_category.get_mut(&row.category()) {
-                rows.push(row);
-            }
-        }
         state.uses += 1;
-        for (id, rows) in by_category {
+        for rows in categories {
+            let id = rows.category();
             state.remove(id);
-            let bytes = rows.iter().map(|row| row.bytes()).sum();
+            let bytes = rows.bytes();
             state.bytes += bytes;
-            state.rows += rows.len();
+            state.rows += rows.rows().len();
             let loaded = Loaded {
-                rows: Arc::new(rows),
+                rows: Arc::new(RwLock::new(rows)),
                 orders: HashMap::new(),
                 bytes,
                 last_use: state.uses,
@@ -371,6 +353,7 @@ impl RowMemory {
         let state = self.state();
         state.changed.is_empty() || state.refreshed >= change
     }
+
     /// Begins to read changed products again; `None` if there are none.
     pub(crate) fn begin_refresh(&self) -> Option<RowReading> {
         let state = self.state();
@@ -413,7 +396,7 @@ impl RowMemory {
         let state = self.state();
         let loaded = categories.iter().filter_map(|id| state.categories.get(id));
         let unsorted = loaded.filter(|loaded| !loaded.orders.contains_key(&by));
-        unsorted.map(|loaded| loaded.rows.len()).sum()
+        unsorted.map(Loaded::len).sum()
     }
 
     /// Returns the rows of categories in the order of a list; `None` if some are not in memory, or have to be sorted
@@ -455,7 +438,11 @@ impl RowMemory {
 
     /// Sorts the rows of a category, and keeps them in this order, too, unless they have changed meanwhile. `None` if
     /// there is no room.
-    fn sort(&self, id: CategoryId, rows: &CategoryRows, by: RowSort) -> Option<Arc<RowOrder>> {
+    fn sort(&self, id: CategoryId, shared: &SharedRows, by: RowSort) -> Option<Arc<RowOrder>> {
+        let (version, rows) = {
+            let rows = read(shared);
+            (rows.version(), rows.rows().to_vec())
+        };
         let expected = size_of::<RowOrder>() + ORDER_BYTES * rows.len();
         if self.state().total_bytes() + expected > self.max_bytes {
             return None;
@@ -464,7 +451,8 @@ impl RowMemory {
         let bytes = order.bytes();
         let mut state = self.state();
         if let Some(loaded) = state.categories.get_mut(&id)
-            && Arc::ptr_eq(&loaded.rows, rows)
+            && Arc::ptr_eq(&loaded.rows, shared)
+            && read(shared).version() == version
             && !loaded.orders.contains_key(&by)
         {
             loaded.orders.insert(by, Arc::clone(&order));
@@ -490,6 +478,28 @@ impl RowMemory {
             categories: all,
         })
     }
+}
+
+/// Divides rows among their categories, and codes them.
+pub(crate) fn by_category(
+    categories: &[CategoryId],
+    mut rows: Vec<Arc<FacetRow>>,
+) -> Vec<CategoryRows> {
+    // A product that changes its category while it is read may be met twice.
+    rows.sort_by_key(|row| row.id());
+    rows.dedup_by_key(|row| row.id());
+    let empty = categories.iter().map(|id| (*id, CategoryRows::new(*id)));
+    let mut by_category: HashMap<CategoryId, CategoryRows> = empty.collect();
+    for row in rows {
+        if let Some(rows) = by_category.get_mut(&row.category()) {
+            rows.replace(row.id(), Some(&row));
+        }
+    }
+    by_category.into_values().collect()
+}
+
+pub(crate) fn read<T>(shared: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    shared.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -34,21 +34,14 @@ struct Window<N> {
     high: N,
 }
 
-/// The highest number that is below something.
-fn highest_below<N: Ordered>(numbers: &Numbers<N>, is_below: impl Fn(N) -> bool) -> Option<N> {
-    let pairs = numbers.pairs();
-    let count = pairs.partition_point(|(n, _)| is_below(*n));
-    pairs[..count].last().map(|(n, _)| *n)
-}
-
 /// The windows for the ends between at most `max_buckets` ranges.
 fn windows<N: Ordered>(numbers: &Numbers<N>, max_buckets: usize) -> Vec<Window<N>> {
-    let pairs = numbers.pairs();
-    let enough = (pairs.len() / MIN_PRODUCTS).max(FEW_BUCKETS);
+    let total = numbers.total();
+    let enough = (total / MIN_PRODUCTS).max(FEW_BUCKETS);
     let buckets = max_buckets.min(enough);
     let at = |hundredths: usize| {
-        let rank = hundredths * pairs.len() / (100 * buckets);
-        pairs.get(rank).or(pairs.last()).map(|(n, _)| *n)
+        let place = hundredths * total / (100 * buckets);
+        numbers.nth(place).or(numbers.max())
     };
     let windows = (1..buckets).filter_map(|end| {
         Some(Window {
@@ -176,8 +169,7 @@ pub fn number_buckets(
         let values = numbers.values().into_iter();
         return values.map(|(n, _)| Bucket::single(shown(n))).collect();
     }
-    let standard =
-        distinct <= MAX_STANDARD_VALUES && numbers.pairs().len() >= distinct * MIN_REPEATED;
+    let standard = distinct <= MAX_STANDARD_VALUES && numbers.total() >= distinct * MIN_REPEATED;
     let windows = windows(numbers, max_buckets).into_iter();
     let windows = windows.map(|window| Window {
         low: shown(window.low),
@@ -185,7 +177,7 @@ pub fn number_buckets(
         high: shown(window.high),
     });
     let (min, max) = (shown(min), shown(max));
-    let below = |end: f64| highest_below(numbers, |n| shown(n) < end).map(&shown);
+    let below = |end: f64| numbers.highest_below(|n| shown(n) < end).map(&shown);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if standard && window.even > window.low {
             return Some(window.even);
@@ -263,7 +255,7 @@ pub fn price_buckets(prices: &Numbers<i64>, max_buckets: usize) -> Vec<Bucket<i6
         return Vec::new();
     };
     let windows = windows(prices, max_buckets);
-    let below = |end| highest_below(prices, |n| n < end);
+    let below = |end| prices.highest_below(|n| n < end);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if window.is_single() {
             return Some(window.high);
@@ -313,7 +305,7 @@ pub fn date_buckets(dates: &Numbers, max_buckets: usize) -> Vec<Bucket<Timestamp
         even: timestamp(window.even),
         high: timestamp(window.high),
     });
-    let below = |end| highest_below(dates, |n| timestamp(n) < end).map(timestamp);
+    let below = |end| dates.highest_below(|n| timestamp(n) < end).map(timestamp);
     let ends = Ends::choose(windows, (min, max), below, |window| {
         if window.is_single() {
             return Some(Calendar::DAY.floor(window.high));

@@ -13,17 +13,27 @@ pub struct Numbers<N = f64> {
     products: ProductCounter,
     /// Each number with the number of its product.
     all: Vec<(N, u64)>,
+    /// Numbers of products that have no other number, each with how many those are.
+    alone: Vec<(N, u64)>,
     units: Vec<(String, u64)>,
     sorted: OnceLock<Sorted<N>>,
 }
 
 #[derive(Clone, Debug)]
 struct Sorted<N> {
-    /// Unique pairs, sorted by number, then by product.
+    /// Every number, in ascending order, with how many products have it, and how many the lower ones and it together.
+    /// A product with two numbers counts twice in the latter.
+    runs: Vec<Run<N>>,
+    /// The numbers of products that may have several, sorted by number, then by product, each once; empty if no product
+    /// has two numbers.
     pairs: Vec<(N, u64)>,
-    distinct: usize,
-    /// True if no product has two numbers.
-    single: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run<N> {
+    number: N,
+    count: u64,
+    until: u64,
 }
 
 /// A number with a total order.
@@ -54,6 +64,7 @@ impl<N> Default for Numbers<N> {
         Self {
             products: ProductCounter::default(),
             all: Vec::new(),
+            alone: Vec::new(),
             units: Vec::new(),
             sorted: OnceLock::new(),
         }
@@ -74,38 +85,53 @@ impl<N: Ordered> Numbers<N> {
     /// The lowest number.
     #[must_use]
     pub fn min(&self) -> Option<N> {
-        self.sorted().pairs.first().map(|(n, _)| *n)
+        self.sorted().runs.first().map(|run| run.number)
     }
 
     /// The highest number.
     #[must_use]
     pub fn max(&self) -> Option<N> {
-        self.sorted().pairs.last().map(|(n, _)| *n)
+        self.sorted().runs.last().map(|run| run.number)
     }
 
     /// The number of distinct numbers.
     #[must_use]
     pub fn distinct(&self) -> usize {
-        self.sorted().distinct
+        self.sorted().runs.len()
     }
 
     /// Returns true if no product has two numbers, so that the counts of ranges can be added.
     #[must_use]
     pub fn is_single(&self) -> bool {
-        self.sorted().single
+        self.sorted().pairs.is_empty()
     }
 
-    /// Each number of each product once, in ascending order, with the number of the product.
-    pub(super) fn pairs(&self) -> &[(N, u64)] {
-        &self.sorted().pairs
+    /// How many numbers products have together, equal ones of a product counted once.
+    pub(super) fn total(&self) -> usize {
+        let total = self.sorted().runs.last().map_or(0, |run| run.until);
+        usize::try_from(total).unwrap_or(usize::MAX)
+    }
+
+    /// The number at this place of all numbers that products have, in ascending order.
+    pub(super) fn nth(&self, place: usize) -> Option<N> {
+        let runs = &self.sorted().runs;
+        let place = u64::try_from(place).unwrap_or(u64::MAX);
+        let at = runs.partition_point(|run| run.until <= place);
+        runs.get(at).map(|run| run.number)
+    }
+
+    /// The highest number that is below something.
+    pub(super) fn highest_below(&self, is_below: impl Fn(N) -> bool) -> Option<N> {
+        let runs = &self.sorted().runs;
+        let count = runs.partition_point(|run| is_below(run.number));
+        runs[..count].last().map(|run| run.number)
     }
 
     /// Every distinct number with the number of products that have it, lowest first.
     #[must_use]
     pub fn values(&self) -> Vec<(N, u64)> {
-        let runs = self.sorted().pairs.chunk_by(|a, b| a.0 == b.0);
-        let count = |run: &[(N, u64)]| run.len().try_into().unwrap_or(u64::MAX);
-        runs.map(|run| (run[0].0, count(run))).collect()
+        let runs = self.sorted().runs.iter();
+        runs.map(|run| (run.number, run.count)).collect()
     }
 
     /// The unit in which most numbers were entered; of equally frequent ones the first in
@@ -128,6 +154,13 @@ impl<N: Ordered> Numbers<N> {
         }
     }
 
+    /// Adds a number of several products that have no other one.
+    pub(super) fn add_products(&mut self, n: N, products: u64) {
+        self.sorted.take();
+        self.products.count += products;
+        self.alone.push((n, products));
+    }
+
     /// Notes that this many numbers were entered in a unit.
     pub(super) fn add_unit(&mut self, unit: &str, count: u64) {
         match self.units.iter_mut().find(|(known, _)| known == unit) {
@@ -140,15 +173,18 @@ impl<N: Ordered> Numbers<N> {
     /// must be monotonic.
     fn count_within(&self, below: impl Fn(N) -> bool, above: impl Fn(N) -> bool) -> u64 {
         let sorted = self.sorted();
-        let begin = sorted.pairs.partition_point(|(n, _)| below(*n));
-        let end = sorted.pairs.partition_point(|(n, _)| !above(*n));
-        let within = sorted.pairs.get(begin..end).unwrap_or_default();
-        let count = if sorted.single {
-            within.len()
-        } else {
-            distinct(within.iter().map(|(_, product)| *product).collect())
+        let runs = within(
+            &sorted.runs,
+            |run| below(run.number),
+            |run| above(run.number),
+        );
+        let all: u64 = match (runs.first(), runs.last()) {
+            (Some(first), Some(last)) => last.until + first.count - first.until,
+            _ => 0,
         };
-        count.try_into().unwrap_or(u64::MAX)
+        let pairs = within(&sorted.pairs, |pair| below(pair.0), |pair| above(pair.0));
+        let products = distinct(pairs.iter().map(|(_, product)| *product).collect());
+        all + products - length(pairs)
     }
 
     fn sorted(&self) -> &Sorted<N> {
@@ -156,13 +192,41 @@ impl<N: Ordered> Numbers<N> {
             let mut pairs = self.all.clone();
             pairs.sort_unstable_by(|a, b| a.0.compare(&b.0).then_with(|| a.1.cmp(&b.1)));
             pairs.dedup_by(|a, b| a == b);
-            Sorted {
-                distinct: pairs.chunk_by(|a, b| a.0 == b.0).count(),
-                single: pairs.len().try_into() == Ok(self.products.count),
-                pairs,
+            let alone: u64 = self.alone.iter().map(|(_, products)| products).sum();
+            let single = alone + length(&pairs) == self.products.count;
+            let of_pairs = pairs.chunk_by(|a, b| a.0 == b.0);
+            let mut counts: Vec<(N, u64)> = of_pairs.map(|run| (run[0].0, length(run))).collect();
+            if single {
+                pairs = Vec::new();
             }
+            counts.extend_from_slice(&self.alone);
+            counts.sort_unstable_by(|a, b| a.0.compare(&b.0));
+            let mut runs: Vec<Run<N>> = Vec::with_capacity(counts.len());
+            let mut until = 0;
+            for (number, count) in counts {
+                until += count;
+                match runs.last_mut().filter(|run| run.number == number) {
+                    Some(run) => {
+                        run.count += count;
+                        run.until = until;
+                    }
+                    None => runs.push(Run {
+                        number,
+                        count,
+                        until,
+                    }),
+                }
+            }
+            Sorted { runs, pairs }
         })
     }
+}
+
+/// Those that are neither below nor above something.
+fn within<T>(sorted: &[T], below: impl Fn(&T) -> bool, above: impl Fn(&T) -> bool) -> &[T] {
+    let begin = sorted.partition_point(below);
+    let end = sorted.partition_point(|one| !above(one));
+    sorted.get(begin..end).unwrap_or_default()
 }
 
 impl Numbers<f64> {
@@ -191,10 +255,14 @@ impl Numbers<i64> {
     }
 }
 
-fn distinct(mut products: Vec<u64>) -> usize {
+fn distinct(mut products: Vec<u64>) -> u64 {
     products.sort_unstable();
     products.dedup();
-    products.len()
+    length(&products)
+}
+
+fn length<T>(all: &[T]) -> u64 {
+    all.len().try_into().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -224,6 +292,12 @@ mod tests {
             let mut numbers = Numbers::default();
             let mut prices: Numbers<i64> = Numbers::default();
             for (product, own) in (1..).zip(&per_product) {
+                // Products with one number may be added together.
+                if let ([n], true) = (own.as_slice(), product % 2 == 0) {
+                    numbers.add_products(f64::from(*n), 1);
+                    prices.add_products(i64::from(*n), 1);
+                    continue;
+                }
                 for n in own {
                     numbers.add(f64::from(*n), None, product);
                     prices.add(i64::from(*n), None, product);

@@ -1,10 +1,12 @@
 //! Products in memory, reduced to what facets count, filters compare and lists are sorted by.
 //!
-//! A [`FacetRow`] has numbers instead of texts. A [`Vocabulary`] has the texts, each once. Rows are filtered by a
-//! [`RowFilter`], counted by a [`RowTally`](super::RowTally) and listed by [`page_of_rows`]; all give the same results as
-//! the database does from the stored products.
+//! A [`FacetRow`] has numbers instead of texts. A [`Vocabulary`] has the texts, each once. [`CategoryRows`] are the rows
+//! of a category. Rows are filtered by a [`RowFilter`], counted by a [`RowTally`](super::RowTally) and listed by
+//! [`page_of_rows`]; all give the same results as the database does from the stored products.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::TallyProduct;
@@ -12,38 +14,46 @@ use crate::id::{CategoryId, ProductId};
 use crate::spec::MAX_FILTERABLE_BYTES;
 use crate::text::fold;
 
+mod category;
 mod filter;
 mod order;
 
+pub use category::CategoryRows;
+pub(super) use category::Cell;
 pub use filter::RowFilter;
 pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};
 
 /// What a text needs in memory beside its bytes: two references to it, and its places in tables.
 const TEXT_BYTES: usize = 72;
 /// What a value needs in memory beside its text.
-const VALUE_BYTES: usize = 56;
+const VALUE_BYTES: usize = 64;
 /// What a row needs in memory beside its lists: three allocations.
 const ROW_BYTES: usize = 64;
 
-/// The number of a text in a [`Vocabulary`].
+/// A number that counts from 1, so that an optional one needs no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct TextId(pub(super) u32);
+struct Number(NonZeroU32);
 
-impl TextId {
-    pub(super) const fn index(self) -> usize {
-        self.0 as usize
+impl Number {
+    /// Returns the number of the next item of a list of this length. A vocabulary is emptied long before it has this
+    /// many texts, because of its size.
+    fn next(len: usize) -> Self {
+        let before = u32::try_from(len).unwrap_or(u32::MAX);
+        Self(NonZeroU32::MIN.saturating_add(before))
+    }
+
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
     }
 }
+
+/// The number of a text in a [`Vocabulary`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TextId(Number);
 
 /// The number of a text value of a key in a [`Vocabulary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ValueId(pub(super) u32);
-
-impl ValueId {
-    pub(super) const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+pub(super) struct ValueId(Number);
 
 /// A text value of a key.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +78,8 @@ pub struct Vocabulary {
     values: Vec<TextValue>,
     by_value: HashMap<(TextId, TextId), ValueId>,
     groups: HashMap<(TextId, TextId), u32>,
+    /// The first spelling of each group, and whether it has others.
+    spellings: Vec<(ValueId, bool)>,
     bytes: usize,
 }
 
@@ -104,20 +116,38 @@ pub struct FacetRow {
     pub(super) specs: Box<[RowSpec]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowSpec {
     pub(super) key: TextId,
     pub(super) qualifier: Option<TextId>,
     pub(super) value: RowValue,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RowValue {
     /// `None` for a text that is too long to be filtered by.
     Text(Option<ValueId>),
     Boolean(bool),
-    Number(Option<TextId>, f64),
-    Date(f64),
+    Number(Option<TextId>, Bits),
+    Date(Bits),
+}
+
+/// A number that equals those with the same bits only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits(pub(super) f64);
+
+impl PartialEq for Bits {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Bits {}
+
+impl Hash for Bits {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
 }
 
 /// A value of a spec.
@@ -180,9 +210,9 @@ impl RowBuilder<'_> {
             CountedValue::Text(text) => RowValue::Text(self.vocabulary.value(key, text)),
             CountedValue::Boolean(value) => RowValue::Boolean(value),
             CountedValue::Number(n, unit) => {
-                RowValue::Number(unit.map(|unit| self.vocabulary.text(unit)), n)
+                RowValue::Number(unit.map(|unit| self.vocabulary.text(unit)), Bits(n))
             }
-            CountedValue::Date(millis) => RowValue::Date(millis),
+            CountedValue::Date(millis) => RowValue::Date(Bits(millis)),
         };
         self.specs.push(RowSpec {
             key,
@@ -249,27 +279,25 @@ impl Vocabulary {
         self.by_text.get(text).copied()
     }
 
-    pub(super) fn text_of(&self, id: TextId) -> &str {
-        &self.texts[id.index()]
+    pub(super) fn text_of(&self, id: TextId) -> &Arc<str> {
+        &self.texts[id.0.index()]
     }
 
-    pub(super) fn values(&self) -> &[TextValue] {
-        &self.values
+    pub(super) fn value_of(&self, id: ValueId) -> &TextValue {
+        &self.values[id.0.index()]
     }
 
-    pub(super) const fn text_count(&self) -> usize {
-        self.texts.len()
-    }
-
-    pub(super) fn group_count(&self) -> usize {
-        self.groups.len()
+    /// Returns the only spelling of a group of values; `None` if it has several.
+    pub(super) fn only_spelling(&self, group: u32) -> Option<ValueId> {
+        let (first, several) = self.spellings[group as usize];
+        (!several).then_some(first)
     }
 
     fn text(&mut self, text: &str) -> TextId {
         if let Some(known) = self.find(text) {
             return known;
         }
-        let id = TextId(number(self.texts.len()));
+        let id = TextId(Number::next(self.texts.len()));
         let text: Arc<str> = text.into();
         self.bytes += TEXT_BYTES + text.len();
         self.texts.push(Arc::clone(&text));
@@ -287,9 +315,13 @@ impl Vocabulary {
             return Some(*known);
         }
         let folded = self.text(&fold(text));
-        let next = number(self.groups.len());
+        let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
         let group = *self.groups.entry((key, folded)).or_insert(next);
-        let id = ValueId(number(self.values.len()));
+        let id = ValueId(Number::next(self.values.len()));
+        match self.spellings.get_mut(group as usize) {
+            Some((_, several)) => *several = true,
+            None => self.spellings.push((id, false)),
+        }
         self.bytes += VALUE_BYTES;
         self.values.push(TextValue {
             key,
@@ -300,11 +332,6 @@ impl Vocabulary {
         self.by_value.insert((key, written), id);
         Some(id)
     }
-}
-
-/// The next number. A vocabulary is emptied long before it has this many texts, because of its size.
-fn number(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -204,7 +204,7 @@ impl FacetTally {
             .half_stars
             .filter(|_| self.counts_facet(&FacetKey::Rating))
         {
-            rate(&mut self.ratings, stars);
+            rate(&mut self.ratings, stars, 1);
         }
     }
 
@@ -436,7 +436,7 @@ impl KeyTally {
 
     fn samples(&self, units: &UnitTable) -> Vec<String> {
         let mut all: Vec<(u64, String)> = Vec::new();
-        let texts = self.texts.values().into_iter().take(MAX_SAMPLES);
+        let texts = self.texts.top(MAX_SAMPLES).into_iter();
         all.extend(texts.map(|text| (text.count, text.label)));
         for (counter, value) in [(self.yes, true), (self.no, false)] {
             if counter.count > 0 {
@@ -461,12 +461,12 @@ impl KeyTally {
     }
 }
 
-/// Counts a rating.
-fn rate(ratings: &mut Vec<(f64, u64)>, stars: f64) {
+/// Counts the rating of several products.
+fn rate(ratings: &mut Vec<(f64, u64)>, stars: f64, products: u64) {
     let same = |known: &&mut (f64, u64)| known.0.total_cmp(&stars).is_eq();
     match ratings.iter_mut().find(same) {
-        Some((_, count)) => *count += 1,
-        None => ratings.push((stars, 1)),
+        Some((_, count)) => *count += products,
+        None => ratings.push((stars, products)),
     }
 }
 
@@ -606,7 +606,7 @@ mod tests {
             tally.categories(),
             [(row("laptop").category, 3), (other, 1)]
         );
-        assert_eq!(tally.brands().values()[0].count, 2);
+        assert_eq!(tally.brands().top(1)[0].count, 2);
         assert_eq!(
             (tally.brands().distinct(), tally.countries().products()),
             (2, 3)

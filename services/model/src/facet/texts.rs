@@ -1,6 +1,8 @@
 //! Counting texts.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 
 use super::{PanelData, PanelValue};
 use crate::spec::MAX_FILTERABLE_BYTES;
@@ -14,6 +16,21 @@ pub struct Texts {
     spellings: HashMap<String, Spelling>,
     by_folded: HashMap<String, usize>,
     values: Vec<ProductCounter>,
+    /// Values that were counted elsewhere.
+    counted: Vec<CountedText>,
+    /// The number of values that were counted elsewhere and are not kept.
+    not_kept: u64,
+}
+
+/// A text value that was counted elsewhere.
+#[derive(Clone, Debug)]
+pub(super) struct CountedText {
+    /// The most frequent spelling; of equally frequent ones the first in alphabetical order.
+    pub(super) label: Arc<str>,
+    /// The folded text.
+    pub(super) folded: Arc<str>,
+    /// The number of products that have it, in any spelling.
+    pub(super) count: u64,
 }
 
 /// A text value.
@@ -41,12 +58,12 @@ pub(super) struct ProductCounter {
 }
 
 impl ProductCounter {
-    /// Returns the counter of this many products, of which the last has this number.
-    pub(super) const fn of(last: u64, count: u64) -> Self {
-        Self { last, count }
+    /// Returns the counter of this many products, all of them without a number.
+    pub(super) const fn of(count: u64) -> Self {
+        Self { last: 0, count }
     }
 
-    pub(super) fn add(&mut self, product: u64) {
+    pub(super) const fn add(&mut self, product: u64) {
         if self.last != product {
             self.last = product;
             self.count += 1;
@@ -64,12 +81,13 @@ impl Texts {
     /// The number of distinct values.
     #[must_use]
     pub fn distinct(&self) -> u64 {
-        self.values.len().try_into().unwrap_or(u64::MAX)
+        let values = self.values.len() + self.counted.len();
+        self.not_kept + u64::try_from(values).unwrap_or(u64::MAX)
     }
 
-    /// All values, most frequent first, equal counts by label.
+    /// The most frequent values, at most `max_values`, most frequent first, equal counts by label.
     #[must_use]
-    pub fn values(&self) -> Vec<TextCount> {
+    pub fn top(&self, max_values: usize) -> Vec<TextCount> {
         let mut best: Vec<(u64, &str)> = vec![(0, ""); self.values.len()];
         for (text, spelling) in &self.spellings {
             let (count, label) = &mut best[spelling.value];
@@ -78,20 +96,38 @@ impl Texts {
                 (*count, *label) = (products, text);
             }
         }
-        let value = |(folded, at): (&String, &usize)| TextCount {
-            label: best[*at].1.to_owned(),
-            folded: folded.clone(),
-            count: self.values[*at].count,
-        };
-        let mut all: Vec<TextCount> = self.by_folded.iter().map(value).collect();
-        all.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
-        all
+        let own = self.by_folded.iter().map(|(folded, at)| {
+            let label = best[*at].1;
+            (self.values[*at].count, Reverse(label), folded.as_str())
+        });
+        let counted = self.counted.iter();
+        let counted = counted.map(|text| (text.count, Reverse(&*text.label), &*text.folded));
+        // The least of the best so far is on top.
+        let mut top = BinaryHeap::new();
+        for value in own.chain(counted) {
+            if top.len() < max_values {
+                top.push(Reverse(value));
+            } else if let Some(mut least) = top.peek_mut()
+                && value > least.0
+            {
+                *least = Reverse(value);
+            }
+        }
+        let text =
+            |Reverse((count, Reverse(label), folded)): Reverse<(u64, Reverse<&str>, &str)>| {
+                TextCount {
+                    label: label.to_owned(),
+                    folded: folded.to_owned(),
+                    count,
+                }
+            };
+        top.into_sorted_vec().into_iter().map(text).collect()
     }
 
     /// The most frequent values, at most `max_values`, as panel data.
     #[must_use]
     pub fn panel(&self, max_values: usize) -> PanelData {
-        let values = self.values().into_iter().take(max_values);
+        let values = self.top(max_values).into_iter();
         let shown = values.map(|value| PanelValue {
             value: value.label.clone(),
             label: value.label,
@@ -117,32 +153,22 @@ impl Texts {
         }
     }
 
-    /// Takes a spelling that was counted elsewhere, with the counter of all spellings that fold alike.
-    pub(super) fn take(
-        &mut self,
-        text: &str,
-        seen: ProductCounter,
-        folded: &str,
-        of_value: ProductCounter,
-    ) {
-        let value = self.by_folded.get(folded).copied();
-        let value = value.unwrap_or_else(|| {
-            self.by_folded.insert(folded.to_owned(), self.values.len());
-            self.values.push(of_value);
-            self.values.len() - 1
-        });
-        self.spellings
-            .insert(text.to_owned(), Spelling { value, seen });
+    /// Returns values that were counted elsewhere. No two of them fold alike.
+    pub(super) fn of(counted: Vec<CountedText>, products: ProductCounter) -> Self {
+        Self {
+            products,
+            counted,
+            ..Self::default()
+        }
     }
 
-    /// Sets the number of products with a text.
-    pub(super) const fn set_products(&mut self, products: ProductCounter) {
-        self.products = products;
-    }
-
-    /// The sum of the numbers of products of all values.
-    pub(super) fn sum(&self) -> u64 {
-        self.values.iter().map(|value| value.count).sum()
+    /// Returns this many values that were counted elsewhere, without themselves.
+    pub(super) fn without_values(distinct: u64, products: ProductCounter) -> Self {
+        Self {
+            products,
+            not_kept: distinct,
+            ..Self::default()
+        }
     }
 
     fn learn(&mut self, text: &str) {
@@ -189,7 +215,9 @@ mod tests {
             count("Red", "red", 2),
             count("Grün", "grun", 1),
         ];
-        assert_eq!(texts.values(), expected);
+        assert_eq!(texts.top(10), expected);
+        assert_eq!(texts.top(2), expected[..2]);
+        assert!(texts.top(0).is_empty());
         assert_eq!((texts.products(), texts.distinct()), (4, 3));
         let PanelData::Text { values } = texts.panel(1) else {
             panic!("no text");

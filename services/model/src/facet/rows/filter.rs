@@ -1,6 +1,8 @@
 //! Filters of rows.
 
-use super::{FacetRow, RowValue, TextId, Vocabulary};
+use fixedbitset::FixedBitSet;
+
+use super::{Bits, CategoryRows, Cell, FacetRow, RowValue, TextId, Vocabulary};
 use crate::filter::{Bounds, Condition, Range};
 use crate::id::CategoryId;
 use crate::product::ProductStatus;
@@ -22,7 +24,7 @@ enum Test {
     Price(Bounds<i64>),
     HalfStars(f64),
     Kind(Vec<TextId>),
-    HasPrice(bool),
+    HasPrice,
     Spec {
         key: TextId,
         qualifier: Option<TextId>,
@@ -53,6 +55,11 @@ impl RowFilter {
     #[must_use]
     pub fn matches(&self, row: &FacetRow) -> bool {
         self.0.matches(row)
+    }
+
+    /// Returns the places of the rows of a category that match.
+    pub(in crate::facet) fn among(&self, rows: &CategoryRows) -> FixedBitSet {
+        self.0.among(rows)
     }
 }
 
@@ -87,7 +94,8 @@ impl Test {
             Condition::Kind(kinds) => {
                 Self::Kind(kinds.iter().filter_map(|kind| words.find(kind)).collect())
             }
-            Condition::HasPrice(has_price) => Self::HasPrice(*has_price),
+            Condition::HasPrice(true) => Self::HasPrice,
+            Condition::HasPrice(false) => Self::Not(Box::new(Self::HasPrice)),
             Condition::Price(bounds) => Self::Price(*bounds),
             Condition::HalfStars(least) => Self::HalfStars(*least),
             Condition::SpecRange {
@@ -127,22 +135,78 @@ impl Test {
             Self::Token(tokens) => tokens
                 .iter()
                 .any(|token| row.tokens.binary_search(token).is_ok()),
-            Self::Price(bounds) => row.list_price.is_some_and(|price| {
+            Self::Price(_) | Self::HasPrice => {
+                let price = row.list_price.map(Cell::Price);
+                price.is_some_and(|price| self.holds(price))
+            }
+            Self::HalfStars(_) => {
+                let stars = row.half_stars.map(|stars| Cell::Stars(Bits(stars)));
+                stars.is_some_and(|stars| self.holds(stars))
+            }
+            Self::Kind(_) => self.holds(Cell::Kind(row.kind)),
+            Self::Spec { .. } => {
+                let mut specs = row.specs.iter();
+                specs.any(|spec| self.holds(Cell::Spec(row.kind, *spec)))
+            }
+        }
+    }
+
+    /// Whether a test that one field decides holds for a row with this one.
+    fn holds(&self, cell: Cell) -> bool {
+        match (self, cell) {
+            (Self::Price(bounds), Cell::Price(price)) => {
                 price >= bounds.gte.unwrap_or(0) && bounds.lte.is_none_or(|max| price <= max)
-            }),
-            Self::HalfStars(least) => row.half_stars.is_some_and(|stars| stars >= *least),
-            Self::Kind(kinds) => kinds.contains(&row.kind),
-            Self::HasPrice(has_price) => row.list_price.is_some() == *has_price,
-            Self::Spec {
-                key,
-                qualifier,
-                range,
-            } => row.specs.iter().any(|spec| {
+            }
+            (Self::HasPrice, Cell::Price(_)) => true,
+            (Self::HalfStars(least), Cell::Stars(stars)) => stars.0 >= *least,
+            (Self::Kind(kinds), Cell::Kind(kind)) => kinds.contains(&kind),
+            (
+                Self::Spec {
+                    key,
+                    qualifier,
+                    range,
+                },
+                Cell::Spec(_, spec),
+            ) => {
                 spec.key == *key
                     && (qualifier.is_none() || spec.qualifier == *qualifier)
                     && range
                         .is_none_or(|range| number(spec.value).is_some_and(|n| range.contains(n)))
-            }),
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the rows of a category that match.
+    fn among(&self, rows: &CategoryRows) -> FixedBitSet {
+        match self {
+            Self::All(parts) => {
+                let mut matching = rows.all();
+                for part in parts {
+                    matching.intersect_with(&part.among(rows));
+                }
+                matching
+            }
+            Self::Any(parts) => {
+                let mut matching = rows.none();
+                for part in parts {
+                    matching.union_with(&part.among(rows));
+                }
+                matching
+            }
+            Self::Not(part) => {
+                let mut matching = part.among(rows);
+                matching.toggle_range(..);
+                matching
+            }
+            Self::Category(ids) if ids.binary_search(&rows.category()).is_ok() => rows.all(),
+            Self::Category(_) => rows.none(),
+            Self::Token(tokens) => rows.with_tokens(tokens),
+            Self::Price(_)
+            | Self::HasPrice
+            | Self::HalfStars(_)
+            | Self::Kind(_)
+            | Self::Spec { .. } => rows.with_cells(|cell| self.holds(cell)),
         }
     }
 }
@@ -150,7 +214,7 @@ impl Test {
 /// The canonical number of a value.
 const fn number(value: RowValue) -> Option<f64> {
     match value {
-        RowValue::Number(_, n) | RowValue::Date(n) => Some(n),
+        RowValue::Number(_, n) | RowValue::Date(n) => Some(n.0),
         RowValue::Text(_) | RowValue::Boolean(_) => None,
     }
 }

@@ -76,8 +76,7 @@ pub struct RowOrder {
 impl RowOrder {
     /// Sorts rows.
     #[must_use]
-    pub fn new(by: RowSort, rows: &[Arc<FacetRow>]) -> Self {
-        let mut rows = rows.to_vec();
+    pub fn new(by: RowSort, mut rows: Vec<Arc<FacetRow>>) -> Self {
         rows.sort_unstable_by_key(|row| stored(by, row));
         Self { by, rows }
     }

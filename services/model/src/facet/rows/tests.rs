@@ -117,7 +117,7 @@ fn contents(tally: &FacetTally) -> String {
         let numbers = tally.numbers(key).unwrap();
         let texts = tally.texts(key).unwrap();
         (
-            (texts.values(), texts.products(), texts.distinct()),
+            (texts.top(usize::MAX), texts.products(), texts.distinct()),
             tally.booleans(key),
             (numbers.values(), numbers.common_unit().map(str::to_owned)),
             (numbers.products(), numbers.distinct()),
@@ -127,7 +127,7 @@ fn contents(tally: &FacetTally) -> String {
     };
     let details: Vec<_> = keys.iter().map(of_key).collect();
     let built_in = [tally.brands(), tally.countries()]
-        .map(|texts| (texts.values(), texts.products(), texts.distinct()));
+        .map(|texts| (texts.top(usize::MAX), texts.products(), texts.distinct()));
     let stars: Vec<u64> = (0..7)
         .map(|n| tally.rated_at_least(f64::from(n) / 2.0))
         .collect();
@@ -153,22 +153,129 @@ fn fields() -> impl Strategy<Value = TallyFields> {
     ]
 }
 
+/// What happens to the rows of a category: they are replaced by these samples, or removed.
+type Changes = Vec<(usize, Option<Sample>)>;
+
+/// Returns the rows of three categories after changes, and the products that they have then.
+fn changed(
+    samples: &[Sample],
+    changes: &Changes,
+    words: &mut Vocabulary,
+) -> (Vec<CategoryRows>, Vec<(Sample, Arc<FacetRow>)>) {
+    let mut all: Vec<CategoryRows> = (1..4)
+        .map(|id| CategoryRows::new(CategoryId::from_i64(id)))
+        .collect();
+    let mut products: Vec<Option<(Sample, Arc<FacetRow>)>> = vec![None; samples.len()];
+    let first = samples.iter().cloned().map(Some).enumerate();
+    for (at, sample) in first.chain(changes.iter().cloned()) {
+        let at = at % samples.len();
+        let id = ProductId::from_i64(i64::try_from(at).unwrap());
+        let row = sample
+            .as_ref()
+            .map(|one| Arc::new(one.row(id.to_i64(), words)));
+        for category in &mut all {
+            let (had, before) = (category.contains(id), category.version());
+            let old = category.replace(id, row.as_ref());
+            assert_eq!(old.is_some(), had);
+            let is_changed = had || category.contains(id);
+            assert_eq!(is_changed, before != category.version());
+        }
+        products[at] = sample.zip(row);
+    }
+    (all, products.into_iter().flatten().collect())
+}
+
+fn changes() -> impl Strategy<Value = Changes> {
+    prop::collection::vec((0_usize..20, prop::option::of(sample())), 0..20)
+}
+
 proptest! {
     #[test]
     fn rows_are_counted_like_products(
-        samples in prop::collection::vec(sample(), 0..20),
+        samples in prop::collection::vec(sample(), 1..20),
+        changes in changes(),
         fields in fields(),
+        condition in condition(),
     ) {
         let mut words = Vocabulary::default();
-        let rows: Vec<FacetRow> = (1..).zip(&samples).map(|(id, one)| one.row(id, &mut words)).collect();
-        let mut of_rows = RowTally::new(fields.clone(), &words);
+        let (rows, products) = changed(&samples, &changes, &mut words);
+        let filter = RowFilter::new(&condition, ProductStatus::Active, &words).unwrap();
+        let mut of_rows = RowTally::new(fields.clone());
+        let mut counted = 0;
+        for category in &rows {
+            of_rows.add(category, &filter, &words);
+            counted += category.count(&filter);
+        }
         let mut of_products = FacetTally::new(fields);
-        for (row, sample) in rows.iter().zip(&samples) {
-            of_rows.add(row, &words);
+        for (sample, _) in products.iter().filter(|(_, row)| filter.matches(row)) {
             sample.count(&mut of_products);
         }
         prop_assert_eq!(contents(&of_rows.finish(&words)), contents(&of_products));
+        prop_assert_eq!(counted, of_products.products());
     }
+}
+
+/// A condition that rows can tell.
+fn condition() -> impl Strategy<Value = Condition> {
+    let categories = prop::collection::vec((1_i64..5).prop_map(CategoryId::from_i64), 0..3);
+    let keys = || prop::sample::select(vec!["color", "size", "made", "unknown"]);
+    let qualifiers = || prop::sample::select(vec![None, Some("inner"), Some("outer")]);
+    let texts = vec!["color=red", "size=blau", "made=true", "color=none"];
+    let leaf = prop_oneof![
+        categories.prop_map(Condition::Category),
+        prop::sample::subsequence(texts, 1..3)
+            .prop_map(|texts| Condition::Token(texts.into_iter().map(str::to_owned).collect())),
+        (-1_i64..4).prop_map(|gte| Condition::Price(Bounds {
+            gte: Some(gte),
+            lte: Some(3)
+        })),
+        any::<bool>().prop_map(Condition::HasPrice),
+        Just(Condition::HalfStars(1.5)),
+        prop::sample::select(vec!["book", "game", "film"])
+            .prop_map(|kind| Condition::Kind(vec![kind.to_owned()])),
+        (keys(), qualifiers(), -2_i8..2).prop_map(|(key, q, min)| range(key, q, min.into())),
+        (keys(), qualifiers()).prop_map(|(key, qualifier)| exists(key, qualifier)),
+    ];
+    leaf.prop_recursive(3, 8, 3, |part| {
+        let parts = || prop::collection::vec(part.clone(), 0..3);
+        prop_oneof![
+            parts().prop_map(Condition::All),
+            parts().prop_map(Condition::Any),
+            part.clone().prop_map(|part| Condition::Not(Box::new(part))),
+        ]
+    })
+}
+
+#[test]
+fn rows_that_are_replaced_very_often_need_no_more_memory() {
+    let (words, rows) = shop();
+    let mut category = CategoryRows::new(rows[0].category());
+    for row in &rows {
+        category.replace(row.id(), Some(&Arc::new(row.clone())));
+    }
+    let bytes = category.bytes();
+    for price in 0..10_000 {
+        let dearer = FacetRow {
+            list_price: Some(price),
+            ..rows[0].clone()
+        };
+        category.replace(dearer.id(), Some(&Arc::new(dearer)));
+    }
+    assert!(
+        category.bytes() < bytes + 300_000,
+        "{} bytes",
+        category.bytes()
+    );
+    let last = Condition::Price(Bounds {
+        gte: Some(9_999),
+        lte: None,
+    });
+    let last = RowFilter::new(&last, ProductStatus::Active, &words).unwrap();
+    assert_eq!(category.count(&last), 1);
+    for row in &rows {
+        category.replace(row.id(), None);
+    }
+    assert_eq!((category.rows().len(), category.count(&last)), (0, 0));
 }
 
 /// Two lamps and a table.
@@ -287,6 +394,39 @@ fn rows_match_like_products() {
         let not = Condition::Not(Box::new(condition.clone()));
         assert_eq!(matching(&not), None, "rows lack {condition:?}");
     }
+}
+
+#[test]
+fn values_of_identifying_keys_are_counted_but_not_kept() {
+    let mut words = Vocabulary::default();
+    let mut category = CategoryRows::new(CategoryId::from_i64(1));
+    let samples: Vec<Sample> = (0..21)
+        .map(|n| Sample {
+            kind: "lamp",
+            category: 1,
+            brand: Some("Acer"),
+            country: None,
+            list_price: None,
+            half_stars: None,
+            specs: vec![("ean", None, CountedValue::Text(format!("EAN {n}").leak()))],
+        })
+        .collect();
+    for (id, sample) in (0..).zip(&samples) {
+        let row = Arc::new(sample.row(id, &mut words));
+        category.replace(row.id(), Some(&row));
+    }
+    let everything = Condition::All(Vec::new());
+    let filter = RowFilter::new(&everything, ProductStatus::Active, &words).unwrap();
+    let kept = |fields: TallyFields| {
+        let mut tally = RowTally::new(fields);
+        tally.add(&category, &filter, &words);
+        let tally = tally.finish(&words);
+        let texts = tally.texts("ean").unwrap();
+        (texts.distinct(), texts.products(), texts.top(100).len())
+    };
+    assert_eq!(kept(TallyFields::all()), (21, 21, 0));
+    let named = TallyFields::only(&[FacetKey::Spec("ean".to_owned())]);
+    assert_eq!(kept(named), (21, 21, 21));
 }
 
 #[test]

@@ -1,75 +1,98 @@
 //! Counting rows.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FacetTally, KeyTally, TallyFields, TallySpecs};
 use crate::facet::rows::{
-    BRAND, COUNTRY, FacetRow, RowSpec, RowValue, TextId, ValueId, Vocabulary,
+    BRAND, COUNTRY, CategoryRows, Cell, RowFilter, RowSpec, RowValue, TextId, ValueId, Vocabulary,
 };
-use crate::facet::texts::{ProductCounter, Texts};
-use crate::facet::{FacetKey, Numbers};
+use crate::facet::texts::{CountedText, ProductCounter, Texts};
+use crate::facet::{FacetKey, Numbers, is_identifying};
 use crate::id::CategoryId;
 
-/// A key that is not counted.
-const UNCOUNTED: u32 = u32::MAX;
-/// A key that has not been met yet.
-const UNMET: u32 = u32::MAX - 1;
-
-/// Counts rows like a [`FacetTally`], but by the numbers of their texts.
+/// Counts rows like a [`FacetTally`] counts products.
 #[derive(Debug)]
 pub struct RowTally {
     fields: TallyFields,
-    counts_brands: bool,
-    counts_countries: bool,
-    /// The number of the current product, starting with 1; also the number of products so far.
-    product: u32,
-    kind: usize,
+    built_in: BuiltIn,
+    /// The counted spec keys; `None` for all.
+    specs: Option<FxHashSet<TextId>>,
+    products: u64,
+    /// The number of the current product among those with several specs of one key, starting with 1.
+    product: u64,
     kinds: Vec<(TextId, u64)>,
     categories: HashMap<CategoryId, u64>,
     prices: Numbers<i64>,
     ratings: Vec<(f64, u64)>,
-    /// By value.
-    spellings: Vec<Counter>,
-    /// By group of values.
-    groups: Vec<Counter>,
-    /// The place of a key in `keys`, by text.
-    places: Vec<u32>,
+    /// Text values as they are written, unless they are the only ones of their group.
+    spellings: FxHashMap<ValueId, ProductCounter>,
+    /// Groups of text values.
+    groups: FxHashMap<u32, ProductCounter>,
+    /// The place of a key in `keys`.
+    places: FxHashMap<TextId, usize>,
     keys: Vec<CountedKey>,
 }
 
-/// As [`ProductCounter`], in half the space.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counter {
-    last: u32,
-    count: u32,
+/// Which built-in facets are counted.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
+struct BuiltIn {
+    categories: bool,
+    brands: bool,
+    countries: bool,
+    prices: bool,
+    ratings: bool,
 }
 
 #[derive(Debug)]
 struct CountedKey {
     key: TextId,
-    products: Counter,
+    products: ProductCounter,
     by_kind: Vec<u64>,
-    with_texts: Counter,
-    yes: Counter,
-    no: Counter,
+    with_texts: ProductCounter,
+    yes: ProductCounter,
+    no: ProductCounter,
     numbers: Numbers,
     units: Vec<(TextId, u64)>,
     dates: Numbers,
 }
 
-impl Counter {
-    /// Counts a product; returns whether it is the first time.
-    const fn add(&mut self, product: u32) -> bool {
-        let is_new = self.last != product;
-        if is_new {
-            self.last = product;
-            self.count += 1;
+/// Whom a cell is counted for.
+#[derive(Clone, Copy, Debug)]
+enum Having {
+    /// Products that have nothing else of its key.
+    Only(u64),
+    /// A product with this number, whose specs of the same key come one after the other.
+    One(u64),
+}
+
+impl Having {
+    /// Counts in a counter; returns how many products are new to it.
+    const fn count(self, counter: &mut ProductCounter) -> u64 {
+        let before = counter.count;
+        match self {
+            Self::Only(products) => counter.count += products,
+            Self::One(product) => counter.add(product),
         }
-        is_new
+        counter.count - before
     }
 
-    fn widen(self) -> ProductCounter {
-        ProductCounter::of(self.last.into(), self.count.into())
+    fn number(self, numbers: &mut Numbers, n: f64) {
+        match self {
+            Self::Only(products) => numbers.add_products(n, products),
+            Self::One(product) => numbers.add(n, None, product),
+        }
+    }
+
+    /// How many values there are.
+    const fn values(self) -> u64 {
+        match self {
+            Self::Only(products) => products,
+            Self::One(_) => 1,
+        }
     }
 }
 
@@ -77,11 +100,11 @@ impl CountedKey {
     fn new(key: TextId) -> Self {
         Self {
             key,
-            products: Counter::default(),
+            products: ProductCounter::default(),
             by_kind: Vec::new(),
-            with_texts: Counter::default(),
-            yes: Counter::default(),
-            no: Counter::default(),
+            with_texts: ProductCounter::default(),
+            yes: ProductCounter::default(),
+            no: ProductCounter::default(),
             numbers: Numbers::default(),
             units: Vec::new(),
             dates: Numbers::default(),
@@ -90,150 +113,177 @@ impl CountedKey {
 }
 
 impl RowTally {
-    /// Returns an empty tally that counts these facets of rows of a vocabulary. It must not be given rows that are
-    /// made later.
+    /// Returns an empty tally that counts these facets.
     #[must_use]
-    pub fn new(fields: TallyFields, vocabulary: &Vocabulary) -> Self {
+    pub fn new(fields: TallyFields) -> Self {
         let counts = |key| fields.built_in.contains(&key);
-        let unmet = match &fields.specs {
-            TallySpecs::All => UNMET,
-            TallySpecs::These(_) => UNCOUNTED,
-        };
-        let mut places = vec![unmet; vocabulary.text_count()];
-        if let TallySpecs::These(keys) = &fields.specs {
-            for key in keys.iter().filter_map(|key| vocabulary.find(key)) {
-                places[key.index()] = UNMET;
-            }
-        }
         Self {
-            counts_brands: counts(FacetKey::Brand),
-            counts_countries: counts(FacetKey::Country),
+            built_in: BuiltIn {
+                categories: counts(FacetKey::Category),
+                brands: counts(FacetKey::Brand),
+                countries: counts(FacetKey::Country),
+                prices: counts(FacetKey::Price),
+                ratings: counts(FacetKey::Rating),
+            },
+            fields,
+            specs: None,
+            products: 0,
             product: 0,
-            kind: 0,
             kinds: Vec::new(),
             categories: HashMap::new(),
             prices: Numbers::default(),
             ratings: Vec::new(),
-            spellings: vec![Counter::default(); vocabulary.values().len()],
-            groups: vec![Counter::default(); vocabulary.group_count()],
-            places,
+            spellings: FxHashMap::default(),
+            groups: FxHashMap::default(),
+            places: FxHashMap::default(),
             keys: Vec::new(),
-            fields,
         }
     }
 
-    /// Counts a product.
-    pub fn add(&mut self, row: &FacetRow, vocabulary: &Vocabulary) {
-        self.product += 1;
-        self.begin_kind(row.kind);
-        let built_in = &self.fields.built_in;
-        if built_in.contains(&FacetKey::Category) {
-            *self.categories.entry(row.category).or_default() += 1;
+    /// Counts the rows of a category that match.
+    pub fn add(&mut self, rows: &CategoryRows, filter: &RowFilter, vocabulary: &Vocabulary) {
+        let matching = filter.among(rows);
+        let products = u64::try_from(matching.count_ones(..)).unwrap_or(u64::MAX);
+        if products == 0 {
+            return;
         }
-        if let Some(price) = row.list_price
-            && built_in.contains(&FacetKey::Price)
-        {
-            self.prices.add(price, None, self.product.into());
+        if let TallySpecs::These(keys) = &self.fields.specs {
+            let known = keys.iter().filter_map(|key| vocabulary.find(key));
+            self.specs = Some(known.collect());
         }
-        if let Some(stars) = row.half_stars
-            && built_in.contains(&FacetKey::Rating)
-        {
-            super::rate(&mut self.ratings, stars);
+        self.products += products;
+        if self.built_in.categories {
+            *self.categories.entry(rows.category()).or_default() += products;
         }
-        let brand = row.brand.filter(|_| self.counts_brands);
-        let country = row.country.filter(|_| self.counts_countries);
-        for value in brand.into_iter().chain(country) {
-            self.count_value(value, vocabulary);
-        }
-        for spec in &row.specs {
-            self.count_spec(*spec, vocabulary);
-        }
-    }
-
-    fn begin_kind(&mut self, kind: TextId) {
-        if self
-            .kinds
-            .get(self.kind)
-            .is_none_or(|known| known.0 != kind)
-        {
-            let known = self.kinds.iter().position(|known| known.0 == kind);
-            self.kind = known.unwrap_or_else(|| {
-                self.kinds.push((kind, 0));
-                self.kinds.len() - 1
-            });
-        }
-        self.kinds[self.kind].1 += 1;
-    }
-
-    fn count_value(&mut self, value: ValueId, vocabulary: &Vocabulary) {
-        self.spellings[value.index()].add(self.product);
-        let group = vocabulary.values()[value.index()].group;
-        self.groups[group as usize].add(self.product);
-    }
-
-    fn count_spec(&mut self, spec: RowSpec, vocabulary: &Vocabulary) {
-        let place = self.places[spec.key.index()];
-        let at = match place {
-            UNCOUNTED => return,
-            UNMET => {
-                let at = self.keys.len();
-                self.places[spec.key.index()] = u32::try_from(at).unwrap_or(UNCOUNTED);
-                self.keys.push(CountedKey::new(spec.key));
-                at
+        let mut last = None;
+        let counted = rows.count_cells(&matching, |row, spec| {
+            if last.replace(row.id()) != Some(row.id()) {
+                self.product += 1;
             }
-            at => at as usize,
-        };
-        let product = self.product;
+            self.count_spec((row.kind, spec), Having::One(self.product), vocabulary);
+        });
+        for (cell, rows) in counted {
+            self.count_cell(cell, rows.into(), vocabulary);
+        }
+    }
+
+    fn count_cell(&mut self, cell: Cell, products: u64, vocabulary: &Vocabulary) {
+        let having = Having::Only(products);
+        match cell {
+            Cell::Kind(kind) => {
+                let at = self.kind(kind);
+                self.kinds[at].1 += products;
+            }
+            Cell::Brand(value) if self.built_in.brands => {
+                self.count_value(value, having, vocabulary);
+            }
+            Cell::Country(value) if self.built_in.countries => {
+                self.count_value(value, having, vocabulary);
+            }
+            Cell::Price(price) if self.built_in.prices => {
+                self.prices.add_products(price, products);
+            }
+            Cell::Stars(stars) if self.built_in.ratings => {
+                super::rate(&mut self.ratings, stars.0, products);
+            }
+            Cell::Spec(kind, spec) => self.count_spec((kind, spec), having, vocabulary),
+            Cell::Brand(_) | Cell::Country(_) | Cell::Price(_) | Cell::Stars(_) => {}
+        }
+    }
+
+    /// Returns the place of a kind in `kinds`.
+    fn kind(&mut self, kind: TextId) -> usize {
+        let known = self.kinds.iter().position(|known| known.0 == kind);
+        known.unwrap_or_else(|| {
+            self.kinds.push((kind, 0));
+            self.kinds.len() - 1
+        })
+    }
+
+    fn count_value(&mut self, value: ValueId, having: Having, vocabulary: &Vocabulary) {
+        let group = vocabulary.value_of(value).group;
+        having.count(self.groups.entry(group).or_default());
+        if vocabulary.only_spelling(group).is_none() {
+            having.count(self.spellings.entry(value).or_default());
+        }
+    }
+
+    fn count_spec(
+        &mut self,
+        (kind, spec): (TextId, RowSpec),
+        having: Having,
+        vocabulary: &Vocabulary,
+    ) {
+        if let Some(counted) = &self.specs
+            && !counted.contains(&spec.key)
+        {
+            return;
+        }
+        let kind = self.kind(kind);
+        let next = self.keys.len();
+        let at = *self.places.entry(spec.key).or_insert(next);
+        if at == next {
+            self.keys.push(CountedKey::new(spec.key));
+        }
         let key = &mut self.keys[at];
-        if key.products.add(product) {
-            if key.by_kind.len() <= self.kind {
-                key.by_kind.resize(self.kind + 1, 0);
-            }
-            key.by_kind[self.kind] += 1;
+        let new = having.count(&mut key.products);
+        if key.by_kind.len() <= kind {
+            key.by_kind.resize(kind + 1, 0);
         }
+        key.by_kind[kind] += new;
         match spec.value {
             RowValue::Text(Some(value)) => {
-                key.with_texts.add(product);
-                self.count_value(value, vocabulary);
+                having.count(&mut key.with_texts);
+                self.count_value(value, having, vocabulary);
             }
             RowValue::Boolean(true) => {
-                key.yes.add(product);
+                having.count(&mut key.yes);
             }
             RowValue::Boolean(false) => {
-                key.no.add(product);
+                having.count(&mut key.no);
             }
-            RowValue::Number(unit, n) if n.is_finite() => {
-                key.numbers.add(n + 0.0, None, product.into());
+            RowValue::Number(unit, n) if n.0.is_finite() => {
+                having.number(&mut key.numbers, n.0 + 0.0);
                 let Some(unit) = unit else { return };
                 match key.units.iter_mut().find(|(known, _)| *known == unit) {
-                    Some((_, count)) => *count += 1,
-                    None => key.units.push((unit, 1)),
+                    Some((_, count)) => *count += having.values(),
+                    None => key.units.push((unit, having.values())),
                 }
             }
-            RowValue::Date(millis) if millis.is_finite() => {
-                key.dates.add(millis + 0.0, None, product.into());
+            RowValue::Date(millis) if millis.0.is_finite() => {
+                having.number(&mut key.dates, millis.0 + 0.0);
             }
             RowValue::Text(None) | RowValue::Number(..) | RowValue::Date(_) => {}
         }
     }
 
-    /// Returns the counts with their texts.
+    /// Returns the counts with their texts. When all keys are counted, those with nearly as many texts as products, which
+    /// are offered on request only, have the number of their texts but not the texts.
     #[must_use]
     pub fn finish(self, vocabulary: &Vocabulary) -> FacetTally {
-        let mut texts = self.texts(vocabulary);
-        let mut of_key = |key: TextId| texts.remove(&key).unwrap_or_default();
+        let mut values = self.values(vocabulary);
+        let mut values_of = |key: Option<TextId>| {
+            let values = key.and_then(|key| values.remove(&key));
+            values.unwrap_or_default()
+        };
+        let texts = |values: Vec<(ValueId, u64)>| {
+            let values = values.into_iter();
+            values
+                .map(|(value, count)| counted_text(value, count, vocabulary))
+                .collect()
+        };
         // A product has one brand and one country.
         let mut built_in = |name: &str| {
-            let mut texts = vocabulary.find(name).map(&mut of_key).unwrap_or_default();
-            texts.set_products(ProductCounter::of(self.product.into(), texts.sum()));
-            texts
+            let counted = values_of(vocabulary.find(name));
+            let products = counted.iter().map(|(_, count)| count).sum();
+            Texts::of(texts(counted), ProductCounter::of(products))
         };
         let (brands, countries) = (built_in(BRAND), built_in(COUNTRY));
         let mut tally = FacetTally::new(self.fields);
-        tally.product = self.product.into();
+        tally.product = self.products;
         let kinds = self.kinds.into_iter();
         tally.kinds = kinds
-            .map(|(kind, count)| (vocabulary.text_of(kind).to_owned(), count))
+            .map(|(kind, count)| (vocabulary.text_of(kind).to_string(), count))
             .collect();
         tally.categories = self.categories;
         tally.brands = brands;
@@ -242,20 +292,28 @@ impl RowTally {
         tally.ratings = self.ratings;
         for key in self.keys {
             let name = vocabulary.text_of(key.key);
-            let at = tally.by_key.get(name).copied();
+            let at = tally.by_key.get(&**name).copied();
             let at = at.unwrap_or_else(|| tally.learn(name));
             let mut numbers = key.numbers;
             for (unit, count) in key.units {
                 numbers.add_unit(vocabulary.text_of(unit), count);
             }
+            let values = values_of(Some(key.key));
+            let distinct = u64::try_from(values.len()).unwrap_or(u64::MAX);
+            let is_counted_only = tally.fields.specs == TallySpecs::All
+                && is_identifying(key.products.count, distinct);
             tally.keys[at] = KeyTally {
-                key: name.to_owned(),
+                key: name.to_string(),
                 next: at + 1,
-                products: key.products.widen(),
+                products: key.products,
                 by_kind: key.by_kind,
-                texts: of_key(key.key),
-                yes: key.yes.widen(),
-                no: key.no.widen(),
+                texts: if is_counted_only {
+                    Texts::without_values(distinct, key.with_texts)
+                } else {
+                    Texts::of(texts(values), key.with_texts)
+                },
+                yes: key.yes,
+                no: key.no,
                 numbers,
                 dates: key.dates,
             };
@@ -263,24 +321,37 @@ impl RowTally {
         tally
     }
 
-    /// The counted texts of each key.
-    fn texts(&self, vocabulary: &Vocabulary) -> HashMap<TextId, Texts> {
-        let mut all: HashMap<TextId, Texts> = HashMap::new();
-        let counted = vocabulary.values().iter().zip(&self.spellings);
-        for (value, seen) in counted.filter(|(_, seen)| seen.count > 0) {
-            let texts = all.entry(value.key).or_default();
-            texts.take(
-                vocabulary.text_of(value.text),
-                seen.widen(),
-                vocabulary.text_of(value.folded),
-                self.groups[value.group as usize].widen(),
-            );
+    /// Returns the most frequent spelling of each group of values, by key, with the number of products of the group.
+    fn values(&self, vocabulary: &Vocabulary) -> FxHashMap<TextId, Vec<(ValueId, u64)>> {
+        let mut labels: FxHashMap<u32, (u64, ValueId)> = FxHashMap::default();
+        let text = |value: ValueId| vocabulary.text_of(vocabulary.value_of(value).text);
+        for (value, seen) in &self.spellings {
+            let group = vocabulary.value_of(*value).group;
+            let best = labels.entry(group).or_insert((seen.count, *value));
+            let is_better =
+                seen.count > best.0 || (seen.count == best.0 && text(*value) < text(best.1));
+            if is_better {
+                *best = (seen.count, *value);
+            }
         }
-        for key in &self.keys {
-            if let Some(texts) = all.get_mut(&key.key) {
-                texts.set_products(key.with_texts.widen());
+        let mut all: FxHashMap<TextId, Vec<(ValueId, u64)>> = FxHashMap::default();
+        for (group, seen) in &self.groups {
+            let label = vocabulary.only_spelling(*group);
+            let label = label.or_else(|| labels.get(group).map(|(_, label)| *label));
+            if let Some(label) = label {
+                let key = vocabulary.value_of(label).key;
+                all.entry(key).or_default().push((label, seen.count));
             }
         }
         all
+    }
+}
+
+fn counted_text(label: ValueId, count: u64, vocabulary: &Vocabulary) -> CountedText {
+    let value = vocabulary.value_of(label);
+    CountedText {
+        label: Arc::clone(vocabulary.text_of(value.text)),
+        folded: Arc::clone(vocabulary.text_of(value.folded)),
+        count,
     }
 }
