@@ -19,7 +19,7 @@ use crate::{Catalog, DomainError};
 /// The maximum number of products that are loaded together, unless one category has more. A request waits for that many;
 /// more are loaded in the background.
 const MAX_LOADED: u64 = 5_000;
-/// The number of rows that are counted before other requests have their turn.
+/// The number of rows after which other requests have their turn, at the next category.
 const ROWS_PER_TURN: usize = 4_096;
 /// The maximum number of categories that a list merges.
 const MAX_MERGED: usize = 64;
@@ -281,7 +281,8 @@ pub(super) async fn count(rows: &RowSet, condition: &Condition) -> Option<u64> {
     is_complete.then_some(matching)
 }
 
-/// Passes on the rows of each category. Other requests have their turn in between. Returns false if rows cannot tell.
+/// Passes on the rows of each category. Other requests have their turn between categories. A product that moves from one
+/// category to another meanwhile may be met twice, or not at all. Returns false if rows cannot tell.
 async fn for_each_category(
     rows: &RowSet,
     condition: &Condition,

@@ -27,7 +27,7 @@ const ORDER_BYTES: usize = size_of::<Arc<FacetRow>>();
 /// When more products are read again together, orders are sorted again instead of being changed row by row.
 const MAX_MOVED: usize = 100;
 
-/// The rows of a category. They change only while the state is locked; who reads them must not lock it.
+/// The rows of a category. They change only while the state is locked; it must not be locked while they are.
 pub(crate) type SharedRows = Arc<RwLock<CategoryRows>>;
 
 /// The rows in memory.
@@ -148,29 +148,33 @@ impl State {
         self.bytes + read(&self.words).bytes()
     }
 
-    /// Replaces the row of a product; removes it without one.
-    fn replace(&mut self, id: ProductId, row: Option<&Arc<FacetRow>>) {
-        let category = row.map(|row| row.category());
+    /// Replaces the rows of products; removes those without one.
+    fn replace(&mut self, changes: &[(ProductId, Option<&Arc<FacetRow>>)]) {
         for (of, loaded) in &mut self.categories {
-            let new = row.filter(|_| category == Some(*of));
-            if new.is_none() && !read(&loaded.rows).contains(id) {
+            let is_here = |row: &&Arc<FacetRow>| row.category() == *of;
+            let changes: Vec<_> = {
+                let rows = read(&loaded.rows);
+                let own = changes.iter().map(|(id, row)| (*id, row.filter(is_here)));
+                own.filter(|(id, new)| new.is_some() || rows.contains(*id))
+                    .collect()
+            };
+            if changes.is_empty() {
                 continue;
             }
             let mut rows = loaded.rows.write().unwrap_or_else(PoisonError::into_inner);
-            let (before, rows_before) = (rows.bytes(), rows.rows().len());
-            let old = rows.replace(id, new);
-            let orders = loaded.orders.values_mut();
-            let order_bytes: isize = orders
-                .map(|order| {
-                    let before = order.bytes();
+            let (bytes_before, rows_before) = (loaded.bytes, rows.rows().len());
+            let orders_before: usize = loaded.orders.values().map(|order| order.bytes()).sum();
+            let coded_before = rows.bytes();
+            for (id, new) in changes {
+                let old = rows.replace(id, new);
+                for order in loaded.orders.values_mut() {
                     Arc::make_mut(order).replace(old.as_deref(), new);
-                    order.bytes().cast_signed() - before.cast_signed()
-                })
-                .sum();
+                }
+            }
+            let orders: usize = loaded.orders.values().map(|order| order.bytes()).sum();
+            loaded.bytes = bytes_before + rows.bytes() + orders - coded_before - orders_before;
+            self.bytes = self.bytes + loaded.bytes - bytes_before;
             self.rows = self.rows + rows.rows().len() - rows_before;
-            let change = rows.bytes().cast_signed() - before.cast_signed() + order_bytes;
-            loaded.bytes = loaded.bytes.saturating_add_signed(change);
-            self.bytes = self.bytes.saturating_add_signed(change);
         }
     }
 
@@ -378,6 +382,7 @@ impl RowMemory {
         if reading.changed.len() > MAX_MOVED {
             state.forget_orders();
         }
+        let mut changes = Vec::with_capacity(reading.changed.len());
         for (id, change) in &reading.changed {
             let Some(last) = state.changed.get(id) else {
                 continue;
@@ -385,8 +390,9 @@ impl RowMemory {
             if last == change {
                 state.changed.remove(id);
             }
-            state.replace(*id, rows.get(id).copied());
+            changes.push((*id, rows.get(id).copied()));
         }
+        state.replace(&changes);
         state.refreshed = state.refreshed.max(reading.until);
         state.make_room(self.max_bytes);
     }
@@ -495,6 +501,7 @@ pub(crate) fn by_category(
             rows.replace(row.id(), Some(&row));
         }
     }
+    by_category.values_mut().for_each(CategoryRows::shrink);
     by_category.into_values().collect()
 }
 

@@ -26,7 +26,7 @@ pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};
 /// What a text needs in memory beside its bytes: two references to it, and its places in tables.
 const TEXT_BYTES: usize = 72;
 /// What a value needs in memory beside its text.
-const VALUE_BYTES: usize = 64;
+const VALUE_BYTES: usize = 56;
 /// What a row needs in memory beside its lists: three allocations.
 const ROW_BYTES: usize = 64;
 
@@ -78,8 +78,6 @@ pub struct Vocabulary {
     values: Vec<TextValue>,
     by_value: HashMap<(TextId, TextId), ValueId>,
     groups: HashMap<(TextId, TextId), u32>,
-    /// The first spelling of each group, and whether it has others.
-    spellings: Vec<(ValueId, bool)>,
     bytes: usize,
 }
 
@@ -287,12 +285,6 @@ impl Vocabulary {
         &self.values[id.0.index()]
     }
 
-    /// Returns the only spelling of a group of values; `None` if it has several.
-    pub(super) fn only_spelling(&self, group: u32) -> Option<ValueId> {
-        let (first, several) = self.spellings[group as usize];
-        (!several).then_some(first)
-    }
-
     fn text(&mut self, text: &str) -> TextId {
         if let Some(known) = self.find(text) {
             return known;
@@ -318,10 +310,6 @@ impl Vocabulary {
         let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
         let group = *self.groups.entry((key, folded)).or_insert(next);
         let id = ValueId(Number::next(self.values.len()));
-        match self.spellings.get_mut(group as usize) {
-            Some((_, several)) => *several = true,
-            None => self.spellings.push((id, false)),
-        }
         self.bytes += VALUE_BYTES;
         self.values.push(TextValue {
             key,

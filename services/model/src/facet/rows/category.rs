@@ -16,7 +16,7 @@ use crate::id::{CategoryId, ProductId};
 /// specs cannot be counted one by one: the product counts once for its key.
 const BESIDE_OTHERS: u32 = 1 << 31;
 /// How many rows may be replaced, beside as many as there are, before all are coded again: codes of replaced rows stay.
-const MIN_REPLACED: usize = 1_024;
+const MIN_REPLACED: usize = if cfg!(test) { 4 } else { 1_024 };
 
 /// What a place in all tables needs in memory for each different cell: the cell, twice, and its code.
 const CELL_BYTES: usize = 2 * size_of::<Cell>() + 8;
@@ -148,6 +148,18 @@ impl CategoryRows {
         matching.try_into().unwrap_or(u64::MAX)
     }
 
+    /// Gives back memory that is kept for more rows.
+    pub fn shrink(&mut self) {
+        self.rows.shrink_to_fit();
+        self.places.shrink_to_fit();
+        self.cells.shrink_to_fit();
+        self.by_cell.shrink_to_fit();
+        self.coded.shrink_to_fit();
+        self.codes.shrink_to_fit();
+        self.by_token.shrink_to_fit();
+        self.by_token.values_mut().for_each(Vec::shrink_to_fit);
+    }
+
     fn push(&mut self, row: &Arc<FacetRow>) {
         let place = number(self.rows.len());
         self.places.insert(row.id, place);
@@ -162,13 +174,12 @@ impl CategoryRows {
 
     fn put(&mut self, place: u32, row: &Arc<FacetRow>) -> Arc<FacetRow> {
         let old = Arc::clone(&self.rows[place as usize]);
-        if old.tokens != row.tokens {
-            for token in &old.tokens {
-                self.unlist(*token, place);
-            }
-            for token in &row.tokens {
-                self.list(*token, place);
-            }
+        let lacks = |row: &FacetRow, token: &TextId| row.tokens.binary_search(token).is_err();
+        for token in old.tokens.iter().filter(|token| lacks(row, token)) {
+            self.unlist(*token, place);
+        }
+        for token in row.tokens.iter().filter(|token| lacks(&old, token)) {
+            self.list(*token, place);
         }
         self.coded[place as usize] = self.code(row);
         self.replaced += 1;
@@ -239,8 +250,8 @@ impl CategoryRows {
             self.add_cell(cell);
         }
         for (at, spec) in row.specs.iter().enumerate() {
-            let of_key = row.specs.iter().filter(|other| other.key == spec.key);
-            if of_key.count() > 1 {
+            let mut of_key = row.specs.iter().filter(|other| other.key == spec.key);
+            if of_key.nth(1).is_some() {
                 self.codes.push(BESIDE_OTHERS | number(at));
             } else {
                 self.add_cell(Cell::Spec(row.kind, *spec));
@@ -341,7 +352,7 @@ fn spec(row: &FacetRow, code: u32) -> RowSpec {
     row.specs[(code & !BESIDE_OTHERS) as usize]
 }
 
-/// The next number. A category has fewer codes than this: they are emptied long before, because of their size.
+/// The number of the next item. Codes that are not used any more included, a category has far fewer: each takes memory.
 fn number(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -397,6 +397,30 @@ fn rows_match_like_products() {
 }
 
 #[test]
+fn a_spelling_that_is_met_later_hides_no_value() {
+    let (mut words, rows) = shop();
+    let mut category = CategoryRows::new(rows[0].category());
+    category.replace(rows[0].id(), Some(&Arc::new(rows[0].clone())));
+    let everything = Condition::All(Vec::new());
+    let filter = RowFilter::new(&everything, ProductStatus::Active, &words).unwrap();
+    let mut tally = RowTally::new(TallyFields::all());
+    tally.add(&category, &filter, &words);
+    let product = TallyProduct {
+        kind: "lamp",
+        category: category.category(),
+        brand: Some("ACER"),
+        country: None,
+        list_price: None,
+        half_stars: None,
+    };
+    let _ = words.row(ProductId::from_i64(9), &product).build();
+    let tally = tally.finish(&words);
+    let brands: Vec<_> = tally.brands().top(9);
+    assert_eq!((brands[0].label.as_str(), brands[0].count), ("Acer", 1));
+    assert_eq!((brands.len(), tally.brands().products()), (1, 1));
+}
+
+#[test]
 fn values_of_identifying_keys_are_counted_but_not_kept() {
     let mut words = Vocabulary::default();
     let mut category = CategoryRows::new(CategoryId::from_i64(1));

@@ -27,13 +27,22 @@ pub struct RowTally {
     categories: HashMap<CategoryId, u64>,
     prices: Numbers<i64>,
     ratings: Vec<(f64, u64)>,
-    /// Text values as they are written, unless they are the only ones of their group.
-    spellings: FxHashMap<ValueId, ProductCounter>,
     /// Groups of text values.
-    groups: FxHashMap<u32, ProductCounter>,
+    groups: FxHashMap<u32, CountedGroup>,
+    /// The spellings that were met after another one of their group.
+    spellings: FxHashMap<ValueId, ProductCounter>,
     /// The place of a key in `keys`.
     places: FxHashMap<TextId, usize>,
     keys: Vec<CountedKey>,
+}
+
+/// Text values that fold alike.
+#[derive(Debug)]
+struct CountedGroup {
+    products: ProductCounter,
+    /// The spelling that was met first.
+    first: ValueId,
+    with_first: ProductCounter,
 }
 
 /// Which built-in facets are counted.
@@ -65,7 +74,7 @@ struct CountedKey {
 enum Having {
     /// Products that have nothing else of its key.
     Only(u64),
-    /// A product with this number, whose specs of the same key come one after the other.
+    /// A product with this number. All that is counted so for a product comes before the next product.
     One(u64),
 }
 
@@ -140,7 +149,7 @@ impl RowTally {
         }
     }
 
-    /// Counts the rows of a category that match.
+    /// Counts the rows of a category that match. The filter and the vocabulary must be as new as the rows.
     pub fn add(&mut self, rows: &CategoryRows, filter: &RowFilter, vocabulary: &Vocabulary) {
         let matching = filter.among(rows);
         let products = u64::try_from(matching.count_ones(..)).unwrap_or(u64::MAX);
@@ -202,10 +211,17 @@ impl RowTally {
 
     fn count_value(&mut self, value: ValueId, having: Having, vocabulary: &Vocabulary) {
         let group = vocabulary.value_of(value).group;
-        having.count(self.groups.entry(group).or_default());
-        if vocabulary.only_spelling(group).is_none() {
-            having.count(self.spellings.entry(value).or_default());
-        }
+        let group = self.groups.entry(group).or_insert_with(|| CountedGroup {
+            products: ProductCounter::default(),
+            first: value,
+            with_first: ProductCounter::default(),
+        });
+        having.count(&mut group.products);
+        having.count(if group.first == value {
+            &mut group.with_first
+        } else {
+            self.spellings.entry(value).or_default()
+        });
     }
 
     fn count_spec(
@@ -327,7 +343,11 @@ impl RowTally {
         let text = |value: ValueId| vocabulary.text_of(vocabulary.value_of(value).text);
         for (value, seen) in &self.spellings {
             let group = vocabulary.value_of(*value).group;
-            let best = labels.entry(group).or_insert((seen.count, *value));
+            let Some(counted) = self.groups.get(&group) else {
+                continue;
+            };
+            let first = (counted.with_first.count, counted.first);
+            let best = labels.entry(group).or_insert(first);
             let is_better =
                 seen.count > best.0 || (seen.count == best.0 && text(*value) < text(best.1));
             if is_better {
@@ -335,13 +355,11 @@ impl RowTally {
             }
         }
         let mut all: FxHashMap<TextId, Vec<(ValueId, u64)>> = FxHashMap::default();
-        for (group, seen) in &self.groups {
-            let label = vocabulary.only_spelling(*group);
-            let label = label.or_else(|| labels.get(group).map(|(_, label)| *label));
-            if let Some(label) = label {
-                let key = vocabulary.value_of(label).key;
-                all.entry(key).or_default().push((label, seen.count));
-            }
+        for (group, counted) in &self.groups {
+            let label = labels.get(group).map_or(counted.first, |(_, label)| *label);
+            let key = vocabulary.value_of(label).key;
+            let products = counted.products.count;
+            all.entry(key).or_default().push((label, products));
         }
         all
     }
