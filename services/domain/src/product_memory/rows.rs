@@ -13,7 +13,7 @@ use vitrine_model::id::{CategoryId, ProductId};
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
 const MAX_CHANGED: usize = 4_096;
 /// What a row is expected to need, in bytes, before any has been read.
-const EXPECTED_ROW_BYTES: usize = 1_500;
+const EXPECTED_ROW_BYTES: usize = 1_900;
 /// How many rows tell what a row needs: of a few, each has a large share of the texts.
 const MIN_MEASURED: usize = 1_000;
 
@@ -27,7 +27,7 @@ const ORDER_BYTES: usize = size_of::<Arc<FacetRow>>();
 /// When more products are read again together, orders are sorted again instead of being changed row by row.
 const MAX_MOVED: usize = 100;
 
-/// The rows of a category. They change only while the state is locked; it must not be locked while they are.
+/// The rows of a category. Lock the state first, then the rows: never the state while the rows are locked.
 pub(crate) type SharedRows = Arc<RwLock<CategoryRows>>;
 
 /// The rows in memory.
@@ -163,8 +163,6 @@ impl State {
             }
             let mut rows = loaded.rows.write().unwrap_or_else(PoisonError::into_inner);
             let (bytes_before, rows_before) = (loaded.bytes, rows.rows().len());
-            let orders_before: usize = loaded.orders.values().map(|order| order.bytes()).sum();
-            let coded_before = rows.bytes();
             for (id, new) in changes {
                 let old = rows.replace(id, new);
                 for order in loaded.orders.values_mut() {
@@ -172,7 +170,7 @@ impl State {
                 }
             }
             let orders: usize = loaded.orders.values().map(|order| order.bytes()).sum();
-            loaded.bytes = bytes_before + rows.bytes() + orders - coded_before - orders_before;
+            loaded.bytes = rows.bytes() + orders;
             self.bytes = self.bytes + loaded.bytes - bytes_before;
             self.rows = self.rows + rows.rows().len() - rows_before;
         }

@@ -166,14 +166,14 @@ fn the_category_that_was_not_used_for_longest_makes_room() {
 
 #[test]
 fn rows_that_did_not_fit_are_not_loaded_again() {
-    let memory = RowMemory::new(15_000);
-    assert!(memory.has_room_for(10));
+    let memory = RowMemory::new(10 * EXPECTED_ROW_BYTES as u64);
+    assert!(memory.has_room_for(10) && !memory.has_room_for(11));
     let reading = memory.begin_load();
     // Each row has a long text of its own.
     let long = |id: i64| {
         let mut words = reading.words.write().unwrap();
         let mut row = words.row(product(id), &lamp(1, 0));
-        row.token(&format!("{id}{}", "x".repeat(1_500)));
+        row.token(&format!("{id}{}", "x".repeat(EXPECTED_ROW_BYTES)));
         Arc::new(row.build())
     };
     let rows = (0..10).map(long).collect();
@@ -289,7 +289,7 @@ fn what_does_not_fit_is_not_sorted() {
 #[test]
 fn rows_are_loaded_for_lists_once_that_pays_and_there_is_room() {
     let few = [(category(1), 10)];
-    let memory = RowMemory::new(LARGE);
+    let memory = RowMemory::new(2 * LARGE);
     let missed: Vec<_> = (0..40).map(|_| memory.missed(&few)).collect();
     let loads = |at: &usize| missed[*at];
     assert_eq!((0..40).filter(loads).collect::<Vec<_>>(), [15, 31]);
