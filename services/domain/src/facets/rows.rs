@@ -292,7 +292,7 @@ async fn for_each_category(
     for category in &rows.categories {
         {
             let (words, rows) = (read(&rows.words), read(category));
-            // Rows may have been read since the last category was counted, and a filter knows no later ones.
+            // A filter knows no texts that were added after it was made, so each category gets a new one.
             let Some(filter) = RowFilter::new(condition, ProductStatus::Active, &words) else {
                 return false;
             };

@@ -1,8 +1,9 @@
 //! The rows of a category, coded so that many are filtered and counted at once.
 //!
-//! What a row counts as are its cells: its kind, its price, each of its specs. Each different cell of the category has a
-//! code, and a row is a list of codes. Rows are counted by counting codes, without looking at what they stand for; a test
-//! that one field decides is made once per cell. The rows with a token are listed with the token.
+//! Each field of a row that facets count or filters test is a [`Cell`]: its kind, its price, each of its specs. Each
+//! distinct cell of the category has a number, its code, and a row is stored as the list of its codes. Facets are counted
+//! by counting codes. A test of one field is evaluated once for each distinct cell. For each token there is a list of the
+//! rows that have it.
 
 use std::sync::Arc;
 
@@ -18,14 +19,14 @@ const BESIDE_OTHERS: u32 = 1 << 31;
 /// How many rows may be replaced, beside as many as there are, before all are coded again: codes of replaced rows stay.
 const MIN_REPLACED: usize = if cfg!(test) { 4 } else { 1_024 };
 
-/// What a place in all tables needs in memory for each different cell: the cell, twice, and its code.
+/// What a distinct cell needs in memory: it is stored twice, once with its code.
 const CELL_BYTES: usize = 2 * size_of::<Cell>() + 8;
 /// What a list of rows needs in memory beside the rows.
 const LIST_BYTES: usize = 40;
 /// What a row needs in memory beside its codes: two references, and where its codes are.
 const PLACE_BYTES: usize = 40;
 
-/// Something that a row counts as.
+/// A field of a row that facets count or filters test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::facet) enum Cell {
     Kind(TextId),
@@ -148,7 +149,7 @@ impl CategoryRows {
         matching.try_into().unwrap_or(u64::MAX)
     }
 
-    /// Gives back memory that is kept for more rows.
+    /// Frees the memory that is reserved for more rows.
     pub fn shrink(&mut self) {
         self.rows.shrink_to_fit();
         self.places.shrink_to_fit();

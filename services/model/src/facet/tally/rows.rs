@@ -69,21 +69,21 @@ struct CountedKey {
     dates: Numbers,
 }
 
-/// Whom a cell is counted for.
+/// The products that a cell is counted for.
 #[derive(Clone, Copy, Debug)]
-enum Having {
-    /// Products that have nothing else of its key.
-    Only(u64),
-    /// A product with this number. All that is counted so for a product comes before the next product.
+enum Products {
+    /// This many products, which have no other value of its key.
+    Several(u64),
+    /// The product with this number. Its cells are all counted before those of the next number.
     One(u64),
 }
 
-impl Having {
+impl Products {
     /// Counts in a counter; returns how many products are new to it.
     const fn count(self, counter: &mut ProductCounter) -> u64 {
         let before = counter.count;
         match self {
-            Self::Only(products) => counter.count += products,
+            Self::Several(products) => counter.count += products,
             Self::One(product) => counter.add(product),
         }
         counter.count - before
@@ -91,15 +91,15 @@ impl Having {
 
     fn number(self, numbers: &mut Numbers, n: f64) {
         match self {
-            Self::Only(products) => numbers.add_products(n, products),
+            Self::Several(products) => numbers.add_products(n, products),
             Self::One(product) => numbers.add(n, None, product),
         }
     }
 
-    /// How many values there are.
+    /// The number of values.
     const fn values(self) -> u64 {
         match self {
-            Self::Only(products) => products,
+            Self::Several(products) => products,
             Self::One(_) => 1,
         }
     }
@@ -169,33 +169,33 @@ impl RowTally {
             if last.replace(row.id()) != Some(row.id()) {
                 self.product += 1;
             }
-            self.count_spec((row.kind, spec), Having::One(self.product), vocabulary);
+            self.count_spec((row.kind, spec), Products::One(self.product), vocabulary);
         });
         for (cell, rows) in counted {
             self.count_cell(cell, rows.into(), vocabulary);
         }
     }
 
-    fn count_cell(&mut self, cell: Cell, products: u64, vocabulary: &Vocabulary) {
-        let having = Having::Only(products);
+    fn count_cell(&mut self, cell: Cell, count: u64, vocabulary: &Vocabulary) {
+        let products = Products::Several(count);
         match cell {
             Cell::Kind(kind) => {
                 let at = self.kind(kind);
-                self.kinds[at].1 += products;
+                self.kinds[at].1 += count;
             }
             Cell::Brand(value) if self.built_in.brands => {
-                self.count_value(value, having, vocabulary);
+                self.count_value(value, products, vocabulary);
             }
             Cell::Country(value) if self.built_in.countries => {
-                self.count_value(value, having, vocabulary);
+                self.count_value(value, products, vocabulary);
             }
             Cell::Price(price) if self.built_in.prices => {
-                self.prices.add_products(price, products);
+                self.prices.add_products(price, count);
             }
             Cell::Stars(stars) if self.built_in.ratings => {
-                super::rate(&mut self.ratings, stars.0, products);
+                super::rate(&mut self.ratings, stars.0, count);
             }
-            Cell::Spec(kind, spec) => self.count_spec((kind, spec), having, vocabulary),
+            Cell::Spec(kind, spec) => self.count_spec((kind, spec), products, vocabulary),
             Cell::Brand(_) | Cell::Country(_) | Cell::Price(_) | Cell::Stars(_) => {}
         }
     }
@@ -209,15 +209,15 @@ impl RowTally {
         })
     }
 
-    fn count_value(&mut self, value: ValueId, having: Having, vocabulary: &Vocabulary) {
+    fn count_value(&mut self, value: ValueId, products: Products, vocabulary: &Vocabulary) {
         let group = vocabulary.value_of(value).group;
         let group = self.groups.entry(group).or_insert_with(|| CountedGroup {
             products: ProductCounter::default(),
             first: value,
             with_first: ProductCounter::default(),
         });
-        having.count(&mut group.products);
-        having.count(if group.first == value {
+        products.count(&mut group.products);
+        products.count(if group.first == value {
             &mut group.with_first
         } else {
             self.spellings.entry(value).or_default()
@@ -227,7 +227,7 @@ impl RowTally {
     fn count_spec(
         &mut self,
         (kind, spec): (TextId, RowSpec),
-        having: Having,
+        products: Products,
         vocabulary: &Vocabulary,
     ) {
         if let Some(counted) = &self.specs
@@ -242,32 +242,32 @@ impl RowTally {
             self.keys.push(CountedKey::new(spec.key));
         }
         let key = &mut self.keys[at];
-        let new = having.count(&mut key.products);
+        let new = products.count(&mut key.products);
         if key.by_kind.len() <= kind {
             key.by_kind.resize(kind + 1, 0);
         }
         key.by_kind[kind] += new;
         match spec.value {
             RowValue::Text(Some(value)) => {
-                having.count(&mut key.with_texts);
-                self.count_value(value, having, vocabulary);
+                products.count(&mut key.with_texts);
+                self.count_value(value, products, vocabulary);
             }
             RowValue::Boolean(true) => {
-                having.count(&mut key.yes);
+                products.count(&mut key.yes);
             }
             RowValue::Boolean(false) => {
-                having.count(&mut key.no);
+                products.count(&mut key.no);
             }
             RowValue::Number(unit, n) if n.0.is_finite() => {
-                having.number(&mut key.numbers, n.0 + 0.0);
+                products.number(&mut key.numbers, n.0 + 0.0);
                 let Some(unit) = unit else { return };
                 match key.units.iter_mut().find(|(known, _)| *known == unit) {
-                    Some((_, count)) => *count += having.values(),
-                    None => key.units.push((unit, having.values())),
+                    Some((_, count)) => *count += products.values(),
+                    None => key.units.push((unit, products.values())),
                 }
             }
             RowValue::Date(millis) if millis.0.is_finite() => {
-                having.number(&mut key.dates, millis.0 + 0.0);
+                products.number(&mut key.dates, millis.0 + 0.0);
             }
             RowValue::Text(None) | RowValue::Number(..) | RowValue::Date(_) => {}
         }
