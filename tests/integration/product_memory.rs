@@ -643,6 +643,47 @@ fn facets_with_a_filter_show_own_writes() {
     });
 }
 
+/// Asks for facets of the same lamps in several ways, twice, and compares with those of a process without memory.
+async fn assert_facets_alike(app: &App, without: &App) {
+    for _ in 0..2 {
+        for asked in [
+            "",
+            "(limit: 3)",
+            "(limit: 70)",
+            r#"(keys: ["shade"])"#,
+            r#"(keys: ["shade", "height"], limit: 60)"#,
+            r#"(keys: ["color", "shade"])"#,
+            r#"(displayUnits: [{ unit: "m" }])"#,
+        ] {
+            let asked = format!(
+                r#"{{ products(filter: {{ category: ["lights"], specs: [{{ key: "color", text: {{ eq: "red" }} }}] }}) {{
+                   facets{asked} {{ key label kind accuracy productCount distinctValues
+                     values {{ label count selected }} }} }} }}"#
+            );
+            let (found, expected) = (app.query(&asked).await, without.query(&asked).await);
+            assert_eq!(found.data(), expected.data(), "{asked}");
+        }
+    }
+}
+
+#[test]
+fn facets_that_are_kept_are_those_that_were_asked_for() {
+    test(async |app| {
+        let lamps = lamps().into_iter().zip(0_u32..).map(|(lamp, n)| {
+            let shade = lamp.text("shade", &format!("Shade {}", n % 25));
+            shade.quantity("height", f64::from(20 + n), "cm")
+        });
+        app.has(lamps.collect::<Vec<_>>()).await;
+        let without = app.without_product_memory().await;
+        assert_facets_alike(app, &without).await;
+        let shade = json!({ "key": "shade", "label": "Colour of the shade" });
+        app.mutate("updateSpecKey", shade).await.done();
+        // It knows the new label when it starts.
+        let without = app.without_product_memory().await;
+        assert_facets_alike(app, &without).await;
+    });
+}
+
 #[test]
 fn facets_with_a_filter_follow_another_process_within_the_bound() {
     test(async |app| {

@@ -13,7 +13,8 @@
 //! 1. Without a filter, or with one category only, the facets are taken from [`memory`], or the
 //!    cached facet counts are read: one `find` for the snapshot and one covered query for the
 //!    generation.
-//! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there.
+//! 2. Otherwise the products are counted from rows in memory ([`rows`]), if their categories fit there. What was counted is
+//!    kept until one of the rows changes.
 //! 3. Without rows, `Store::bound` finds from indexes alone whether at most 10,000 products (5,000
 //!    in a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides; for a filter by price or rating alone, up to five slots in a hundred if they are clear.
@@ -190,7 +191,7 @@ pub struct FacetValue {
 
 /// The counts of one pass.
 struct Counts {
-    panel: Panel,
+    panel: Arc<Panel>,
     accuracy: FacetAccuracy,
     /// Whether a precomputed panel is known to be up to date, except for ratings.
     current: bool,
@@ -201,9 +202,9 @@ struct Counts {
 }
 
 impl Counts {
-    fn exact(panel: Panel, as_of: Timestamp) -> Self {
+    fn exact(panel: impl Into<Arc<Panel>>, as_of: Timestamp) -> Self {
         Self {
-            panel,
+            panel: panel.into(),
             accuracy: FacetAccuracy::Exact,
             current: true,
             sample: None,
@@ -516,11 +517,26 @@ impl Catalog {
         let Some(rows) = self.rows_for(list, condition, reference).await? else {
             return Ok(None);
         };
-        let Some(tally) = rows::tally(&rows, condition, &pass.fields()).await else {
+        let limit = plan.kept_values(pass.has_selection(plan));
+        let asked = plan.units.is_default().then(|| {
+            format!(
+                "{:?}",
+                (condition, &pass.facets, limit, reference.version())
+            )
+        });
+        if let Some(panel) = asked
+            .as_ref()
+            .and_then(|asked| self.kept_panel(asked, &rows))
+        {
+            return Ok(Some(Counts::exact(panel, as_of)));
+        }
+        let Some((tally, counted)) = rows::tally(&rows, condition, &pass.fields()).await else {
             return Ok(None);
         };
-        let limit = plan.kept_values(pass.has_selection(plan));
-        let panel = panel::panel(&tally, reference, &plan.units, limit);
+        let panel = Arc::new(panel::panel(&tally, reference, &plan.units, limit));
+        if let Some(asked) = asked {
+            self.keep_panel(asked, counted, &panel);
+        }
         Ok(Some(Counts::exact(panel, as_of)))
     }
 
@@ -603,7 +619,7 @@ impl Catalog {
     }
 
     /// Adds selected texts to the values, with their exact counts: a precomputed panel or a sample
-    /// may lack them. If too much would have to be read for that, the count remains an estimate.
+    /// may lack them, and no panel has those of no product. If too much would have to be read for that, the count remains an estimate.
     async fn count_chosen(
         &self,
         (list, plan): (&ListedProducts, &Plan),
@@ -616,26 +632,30 @@ impl Catalog {
             return Ok(());
         };
         let chosen = plan.chosen_texts(key, reference);
-        if chosen.is_empty() {
+        let panel = &counts.panel;
+        let is_exact = counts.accuracy == FacetAccuracy::Exact;
+        let mut added = chosen.iter().take(MAX_CHOSEN);
+        if chosen.is_empty() || (is_exact && added.all(|text| panel.has_text(key.name(), text))) {
             return Ok(());
         }
-        let at = counts.panel.facets.iter().position(|f| f.key == key.name());
+        let facets = &mut Arc::make_mut(&mut counts.panel).facets;
+        let at = facets.iter().position(|f| f.key == key.name());
         let at = at.unwrap_or_else(|| {
-            counts.panel.facets.push(PanelFacet {
+            facets.push(PanelFacet {
                 key: key.name().to_owned(),
                 products: 0,
                 distinct: 0,
                 data: PanelData::Text { values: Vec::new() },
             });
-            counts.panel.facets.len() - 1
+            facets.len() - 1
         });
-        let PanelData::Text { values } = &mut counts.panel.facets[at].data else {
+        let PanelData::Text { values } = &mut facets[at].data else {
             return Ok(());
         };
         for text in chosen.into_iter().take(MAX_CHOSEN) {
             let folded = fold(&text);
             let known = values.iter().position(|value| fold(&value.value) == folded);
-            if known.is_some() && counts.accuracy == FacetAccuracy::Exact {
+            if known.is_some() && is_exact {
                 continue;
             }
             // One filter that contains both could exceed the size limits of filters.
@@ -755,7 +775,7 @@ impl Catalog {
             .await?;
         let is_all = sample.is_all();
         let counts = Counts {
-            panel: panel(&tally),
+            panel: panel(&tally).into(),
             accuracy: if is_all {
                 FacetAccuracy::Exact
             } else {
@@ -961,7 +981,7 @@ struct FacetSnapshot {
 impl FacetSnapshot {
     fn counts(&self) -> Counts {
         Counts {
-            panel: self.panel.clone(),
+            panel: Arc::new(self.panel.clone()),
             accuracy: FacetAccuracy::Precomputed,
             current: self.current,
             sample: None,

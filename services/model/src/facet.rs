@@ -225,6 +225,31 @@ impl Panel {
     /// is stored as one document.
     pub const MAX_KEYS: usize = 500;
 
+    /// Returns the number of values and ranges of all facets, each facet counted as one more.
+    #[must_use]
+    pub fn values(&self) -> usize {
+        let values = self.facets.iter().map(|facet| match &facet.data {
+            PanelData::Text { values } => values.len(),
+            PanelData::Boolean { .. } => 2,
+            PanelData::Number { buckets, .. } => buckets.len(),
+            PanelData::Date { buckets, .. } => buckets.len(),
+            PanelData::Price { buckets, .. } => buckets.len(),
+            PanelData::Rating { at_least } => at_least.len(),
+            PanelData::Category { counts } => counts.len(),
+        });
+        values.map(|values| values + 1).sum()
+    }
+
+    /// Whether a facet has exactly this text among its values.
+    #[must_use]
+    pub fn has_text(&self, key: &str, text: &str) -> bool {
+        let facet = self.facets.iter().find(|facet| facet.key == key);
+        facet.is_some_and(|facet| match &facet.data {
+            PanelData::Text { values } => values.iter().any(|value| value.value == text),
+            _ => false,
+        })
+    }
+
     /// Returns true if no product of the panel has this spec key.
     #[must_use]
     pub fn lacks(&self, key: &str) -> bool {

@@ -69,7 +69,7 @@ impl FacetDisplay<'_> {
     fn fill(&self, facet: &mut Facet, data: &PanelData) {
         match data {
             PanelData::Text { values } => {
-                facet.values = values.iter().map(|v| self.text(&facet.key, v)).collect();
+                facet.values = self.texts(&facet.key, values);
             }
             PanelData::Boolean { yes, no } => {
                 let answers = [(true, *yes), (false, *no)];
@@ -191,24 +191,42 @@ impl FacetDisplay<'_> {
         }
     }
 
-    fn text(&self, key: &FacetKey, value: &PanelValue) -> FacetValue {
-        let folded = fold(&value.value);
-        let one_of = |names: Vec<&str>| names.into_iter().any(|name| fold(name) == folded);
+    /// Returns the texts of a key; no more than are shown, unless they are sorted again.
+    fn texts(&self, key: &FacetKey, values: &[PanelValue]) -> Vec<FacetValue> {
         let selected = match key {
-            FacetKey::Brand => one_of(self.filter.selected_brands()),
-            FacetKey::Country => one_of(self.filter.selected_countries()),
+            FacetKey::Brand => self.filter.selected_brands(),
+            FacetKey::Country => self.filter.selected_countries(),
             other => {
                 let is_it = |key: &str| is_name_of(key, other.name(), self.reference);
-                one_of(self.filter.selected_texts(&is_it))
+                self.filter.selected_texts(&is_it)
             }
         };
-        let filter = text_filter(key, &value.value);
-        let mut shown = self.value(value.label.clone(), value.count, selected, filter);
-        if self.counts.counted.contains(&folded) {
-            shown.count = Count {
-                value: value.count,
-                margin: 0,
-            };
+        let selected: Vec<String> = selected.into_iter().map(fold).collect();
+        let counted = &self.counts.counted;
+        let is_sorted = self.counts.sample.is_none() && counted.is_empty();
+        let mut shown = Vec::new();
+        for (at, value) in values.iter().enumerate() {
+            let is_left_out = is_sorted && at >= self.limit;
+            if is_left_out && selected.is_empty() {
+                break;
+            }
+            let compared = !selected.is_empty() || !counted.is_empty();
+            let folded = compared.then(|| fold(&value.value));
+            let is_among =
+                |texts: &[String]| folded.as_ref().is_some_and(|text| texts.contains(text));
+            let is_selected = is_among(&selected);
+            if is_left_out && !is_selected {
+                continue;
+            }
+            let filter = text_filter(key, &value.value);
+            let mut text = self.value(value.label.clone(), value.count, is_selected, filter);
+            if is_among(counted) {
+                text.count = Count {
+                    value: value.count,
+                    margin: 0,
+                };
+            }
+            shown.push(text);
         }
         shown
     }
@@ -422,7 +440,8 @@ mod tests {
                 products: 170,
                 facets: vec![facet.clone()],
                 ..Panel::default()
-            },
+            }
+            .into(),
             accuracy: FacetAccuracy::Estimate,
             current: true,
             sample: Some(Sample::of_slots(20)),

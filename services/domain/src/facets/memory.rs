@@ -1,24 +1,34 @@
-//! Facets in the memory of the process, ready to be shown.
+//! Facets in the memory of the process: those of whole categories ready to be shown, and panels that were counted from
+//! rows.
 //!
 //! Only facets that are up to date are kept, and only while [products are](crate::product_memory): they are
-//! forgotten when the change stream reports that a category has changed, and when a write of this process
-//! has ended that changes what they count.
+//! not used any more when the change stream reports that a category has changed, and when a write of this process
+//! has ended that changes what they count. A panel is used as long as none of the rows that it was counted from has
+//! changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use moka::sync::Cache;
+use vitrine_model::facet::Panel;
 
 use super::Facet;
 use crate::category_counts::CategoryCounts;
+use crate::product_memory::rows::{CountedRows, RowSet};
 use crate::{Catalog, DomainError};
 
-/// The maximum number of values of all facets in memory. A value takes about 200 bytes.
+/// The maximum number of values of all facets in memory, and of all panels.
 const MAX_VALUES: u64 = 40_000;
+/// What a value takes, about.
+const VALUE_BYTES: usize = 200;
+/// What a panel takes beside its values and what was asked, about.
+const PANEL_BYTES: usize = 800;
 
 /// The facets in memory, and what they are counted with.
 pub(crate) struct FacetMemory {
     /// By request.
     facets: Cache<String, Remembered>,
+    /// By all that a count depends on beside the rows.
+    panels: Cache<String, KeptPanel>,
     counts: Mutex<Option<(Changes, Arc<CategoryCounts>)>>,
 }
 
@@ -26,6 +36,12 @@ pub(crate) struct FacetMemory {
 struct Remembered {
     facets: Arc<Vec<Facet>>,
     read_after: Changes,
+}
+
+#[derive(Clone)]
+struct KeptPanel {
+    panel: Arc<Panel>,
+    counted: CountedRows,
 }
 
 /// How many changes there had been when facets began to be read.
@@ -39,16 +55,30 @@ pub(crate) struct Changes {
 
 impl Default for FacetMemory {
     fn default() -> Self {
-        let weight = |_: &String, one: &Remembered| {
+        let facets = |_: &String, one: &Remembered| {
             let values = one.facets.iter().map(|facet| facet.values.len() + 1);
-            u32::try_from(values.sum::<usize>() + 1).unwrap_or(u32::MAX)
+            weight(values.sum())
         };
-        let cache = Cache::builder().max_capacity(MAX_VALUES).weigher(weight);
+        let panels = |asked: &String, kept: &KeptPanel| {
+            weight(kept.panel.values() + (asked.len() + PANEL_BYTES) / VALUE_BYTES)
+        };
         Self {
-            facets: cache.build(),
+            facets: cache(facets),
+            panels: cache(panels),
             counts: Mutex::default(),
         }
     }
+}
+
+fn weight(values: usize) -> u32 {
+    u32::try_from(values + 1).unwrap_or(u32::MAX)
+}
+
+fn cache<T: Clone + Send + Sync + 'static>(
+    weigher: impl Fn(&String, &T) -> u32 + Send + Sync + 'static,
+) -> Cache<String, T> {
+    let cache = Cache::builder().max_capacity(MAX_VALUES).weigher(weigher);
+    cache.build()
 }
 
 impl std::fmt::Debug for FacetMemory {
@@ -85,6 +115,19 @@ impl Catalog {
             read_after,
         };
         self.facet_memory().facets.insert(asked, remembered);
+    }
+
+    /// Returns a panel that was counted from these rows, if none of them has changed since.
+    pub(super) fn kept_panel(&self, asked: &str, rows: &RowSet) -> Option<Arc<Panel>> {
+        let kept = self.facet_memory().panels.get(asked)?;
+        (kept.counted == rows.counted()).then_some(kept.panel)
+    }
+
+    /// Keeps a panel that was counted from rows.
+    pub(super) fn keep_panel(&self, asked: String, counted: CountedRows, panel: &Arc<Panel>) {
+        let panel = Arc::clone(panel);
+        let kept = KeptPanel { panel, counted };
+        self.facet_memory().panels.insert(asked, kept);
     }
 
     /// Returns the number of products in each category, from memory if there was no change since.

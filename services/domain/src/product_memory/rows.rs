@@ -5,6 +5,7 @@
 //! Loads and refreshes may overlap: what changes during a load is read again after it.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use vitrine_model::facet::{CategoryRows, FacetRow, RowOrder, RowSort, Vocabulary};
@@ -97,11 +98,32 @@ pub(crate) struct RowSet {
     pub(crate) categories: Vec<SharedRows>,
 }
 
+/// Stands for the rows of a [`RowSet`] as they were when they were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CountedRows(u64);
+
+impl CountedRows {
+    /// Returns what stands for categories with these versions. No two states of any categories have the same version.
+    pub(crate) fn of(versions: impl Iterator<Item = u64>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        versions.for_each(|version| version.hash(&mut hasher));
+        Self(hasher.finish())
+    }
+}
+
 /// Rows to list.
 #[derive(Clone, Debug)]
 pub(crate) struct SortedRows {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
     pub(crate) categories: Vec<Arc<RowOrder>>,
+}
+
+impl RowSet {
+    /// Returns what stands for these rows now: a count that began with the same has the same result.
+    pub(crate) fn counted(&self) -> CountedRows {
+        let categories = self.categories.iter();
+        CountedRows::of(categories.map(|rows| read(rows).counted_version()))
+    }
 }
 
 impl Loaded {

@@ -174,6 +174,27 @@ impl FacetRow {
         self.category
     }
 
+    /// Whether facets count and filters compare the same as in another row: it differs at most in what lists are sorted by.
+    pub(super) fn counts_like(&self, other: &Self) -> bool {
+        let Self {
+            id,
+            kind,
+            category,
+            brand,
+            country,
+            list_price,
+            half_stars,
+            sort_values: _,
+            tokens,
+            specs,
+        } = self;
+        (*id, *kind, *category) == (other.id, other.kind, other.category)
+            && (*brand, *country) == (other.brand, other.country)
+            && (*list_price, *half_stars) == (other.list_price, other.half_stars)
+            && *tokens == other.tokens
+            && *specs == other.specs
+    }
+
     /// Returns the size in memory, roughly.
     #[must_use]
     pub const fn bytes(&self) -> usize {

@@ -49,6 +49,12 @@ fn products(memory: &RowMemory, of: i64) -> Option<Vec<i64>> {
     Some(ids)
 }
 
+/// What stands for the rows of these categories.
+fn counted(memory: &RowMemory, of: &[i64]) -> CountedRows {
+    let ids: Vec<_> = of.iter().map(|id| category(*id)).collect();
+    memory.get(&ids).unwrap().counted()
+}
+
 /// Reads all changed products again, of which these exist.
 fn refresh(memory: &RowMemory, existing: &[(i64, i64, i64)]) {
     let Some(reading) = memory.begin_refresh() else {
@@ -298,4 +304,31 @@ fn rows_are_loaded_for_lists_once_that_pays_and_there_is_room() {
     assert_eq!(missed, Some(19));
     let memory = RowMemory::new(1_000);
     assert!((0..40).all(|_| !memory.missed(&few)), "there is no room");
+}
+
+#[test]
+fn a_count_holds_until_one_of_its_rows_changes() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1, 2], &[(1, 1, 10), (2, 2, 20)]);
+    let now = || [&[1_i64][..], &[2], &[1, 2]].map(|of| counted(&memory, of));
+    let [one, two, both] = now();
+    assert!(one != two && one != both && two != both);
+    // It is read again, and is as it was.
+    memory.forget(&[product(2)]);
+    refresh(&memory, &[(2, 2, 20)]);
+    assert_eq!(now(), [one, two, both]);
+    memory.forget(&[product(2)]);
+    refresh(&memory, &[(2, 2, 30)]);
+    let [same, changed, with_changed] = now();
+    assert!(same == one && changed != two && with_changed != both);
+}
+
+#[test]
+fn a_count_of_rows_that_were_loaded_once_more_does_not_hold() {
+    let memory = RowMemory::new(LARGE);
+    load(&memory, &[1], &[(1, 1, 10)]);
+    let before = counted(&memory, &[1]);
+    memory.forget_all();
+    load(&memory, &[1], &[(1, 1, 20)]);
+    assert_ne!(counted(&memory, &[1]), before);
 }

@@ -6,6 +6,7 @@
 //! rows that have it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
@@ -39,7 +40,7 @@ pub(in crate::facet) enum Cell {
 }
 
 /// The rows of a category.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CategoryRows {
     category: CategoryId,
     rows: Vec<Arc<FacetRow>>,
@@ -59,6 +60,8 @@ pub struct CategoryRows {
     replaced: usize,
     /// Rises with each change.
     version: u64,
+    /// Another one after each change of what facets count or filters test.
+    counted_version: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +87,7 @@ impl CategoryRows {
             listed: 0,
             replaced: 0,
             version: 0,
+            counted_version: next_version(),
         }
     }
 
@@ -111,6 +115,13 @@ impl CategoryRows {
         self.version
     }
 
+    /// Returns a number that no other rows have, nor these after a change of what facets count or filters test. Changes of
+    /// what lists are sorted by leave it alone.
+    #[must_use]
+    pub const fn counted_version(&self) -> u64 {
+        self.counted_version
+    }
+
     /// Returns the size in memory, roughly.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -128,6 +139,11 @@ impl CategoryRows {
         let place = self.places.get(&id).copied();
         let old = match (place, row) {
             (None, None) => return None,
+            (Some(place), Some(row)) if self.rows[place as usize].counts_like(row) => {
+                self.version += 1;
+                let alike = Arc::clone(row);
+                return Some(std::mem::replace(&mut self.rows[place as usize], alike));
+            }
             (None, Some(row)) => {
                 self.push(row);
                 None
@@ -136,6 +152,7 @@ impl CategoryRows {
             (Some(place), None) => Some(self.remove(place)),
         };
         self.version += 1;
+        self.counted_version = next_version();
         if self.replaced > self.rows.len() + MIN_REPLACED {
             self.code_again();
         }
@@ -331,7 +348,7 @@ impl CategoryRows {
         &self,
         rows: &FixedBitSet,
         mut beside_others: impl FnMut(&FacetRow, RowSpec),
-    ) -> Vec<(Cell, u32)> {
+    ) -> impl Iterator<Item = (Cell, u32)> + '_ {
         let mut counts = vec![0; self.cells.len()];
         for place in rows.ones() {
             for code in self.codes_of(place) {
@@ -343,9 +360,15 @@ impl CategoryRows {
                 }
             }
         }
-        let counted = self.cells.iter().copied().zip(counts);
-        counted.filter(|(_, rows)| *rows > 0).collect()
+        let counted = self.cells.iter().zip(counts);
+        counted.filter_map(|(cell, rows)| (rows > 0).then_some((*cell, rows)))
     }
+}
+
+/// Returns a number that was not returned before.
+fn next_version() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The spec that a code stands for.

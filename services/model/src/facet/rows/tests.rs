@@ -175,10 +175,17 @@ fn changed(
             .map(|one| Arc::new(one.row(id.to_i64(), words)));
         for category in &mut all {
             let (had, before) = (category.contains(id), category.version());
+            let counted_before = category.counted_version();
             let old = category.replace(id, row.as_ref());
             assert_eq!(old.is_some(), had);
             let is_changed = had || category.contains(id);
             assert_eq!(is_changed, before != category.version());
+            let is_alike = category.contains(id) && old == row;
+            let is_counted_alike = counted_before == category.counted_version();
+            assert_eq!(is_counted_alike, !is_changed || is_alike);
+            let counted = category.counted_version();
+            category.replace(id, row.as_ref());
+            assert_eq!(category.counted_version(), counted, "it is as it was");
         }
         products[at] = sample.zip(row);
     }
@@ -276,6 +283,27 @@ fn rows_that_are_replaced_very_often_need_no_more_memory() {
         category.replace(row.id(), None);
     }
     assert_eq!((category.rows().len(), category.count(&last)), (0, 0));
+}
+
+#[test]
+fn a_row_that_only_lists_sort_differently_is_counted_alike() {
+    let (_, rows) = shop();
+    let mut category = CategoryRows::new(rows[0].category());
+    category.replace(rows[0].id(), Some(&Arc::new(rows[0].clone())));
+    let before = (category.version(), category.counted_version());
+    let bytes = category.bytes();
+    let popular = Arc::new(FacetRow {
+        sort_values: SortValues {
+            popularity: Some(7),
+            ..SortValues::default()
+        },
+        ..rows[0].clone()
+    });
+    let old = category.replace(popular.id(), Some(&popular));
+    assert_eq!(old.as_deref(), Some(&rows[0]));
+    assert_eq!(category.rows(), [popular]);
+    let after = (category.version(), category.counted_version());
+    assert_eq!((after, category.bytes()), ((before.0 + 1, before.1), bytes));
 }
 
 /// Two lamps and a table.
