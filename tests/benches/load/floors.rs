@@ -1,5 +1,5 @@
-//! The floors: what answering over HTTP costs without a service. A static body, and one find whose
-//! documents are turned into JSON as they are. They run in a process of their own.
+//! The floors: what answering over HTTP costs without a service. A static body, one find whose
+//! documents are turned into JSON as they are, and two plain writes. They run in a process of their own.
 
 use std::io::Read as _;
 use std::thread;
@@ -11,10 +11,11 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use futures_util::TryStreamExt as _;
-use mongodb::Database;
+use mongodb::bson::oid::ObjectId;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Document, doc};
-use mongodb::options::Hint;
+use mongodb::options::{Acknowledgment, Hint, WriteConcern};
+use mongodb::{Database, IndexModel};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -22,10 +23,16 @@ use tokio::net::TcpListener;
 pub(crate) const LIST: i64 = 48;
 pub(crate) const REVIEWS: i64 = 20;
 
+/// Where the floors write.
+const OWN_REVIEWS: &str = "floor_reviews";
+const OWN_COUNTS: &str = "floor_counts";
+
 #[derive(Clone)]
 struct Floors {
     database: Database,
     body: Bytes,
+    /// Some review, of which others are copies.
+    review: Document,
 }
 
 /// Serves the floors until standard input ends.
@@ -36,8 +43,10 @@ pub(crate) async fn serve(uri: &str, database: &str, bytes: usize) {
         std::process::exit(0);
     });
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let database = client.database(database);
     let floors = Floors {
-        database: client.database(database),
+        review: prepare_reviews(&database).await,
+        database,
         body: Bytes::from(format!("\"{}\"", "x".repeat(bytes.saturating_sub(2)))),
     };
     let router = Router::new()
@@ -46,6 +55,7 @@ pub(crate) async fn serve(uri: &str, database: &str, bytes: usize) {
         .route("/list", post(list))
         .route("/projected", post(projected))
         .route("/reviews", post(reviews))
+        .route("/review", post(review))
         .with_state(floors);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("listening at http://{}/", listener.local_addr().unwrap());
@@ -112,6 +122,40 @@ async fn reviews(State(floors): State<Floors>, request: Bytes) -> impl IntoRespo
         .limit(REVIEWS);
     let found: Vec<RawDocumentBuf> = find.await.unwrap().try_collect().await.unwrap();
     json(serde_json::to_vec(&found).unwrap())
+}
+
+/// Creates an empty collection with the indexes of reviews. Returns a review to copy.
+async fn prepare_reviews(database: &Database) -> Document {
+    let reviews = database.collection::<Document>("reviews");
+    let indexes = reviews.list_indexes().await.unwrap();
+    let indexes: Vec<IndexModel> = indexes.try_collect().await.unwrap();
+    let own = database.collection::<Document>(OWN_REVIEWS);
+    own.drop().await.unwrap();
+    own.create_indexes(indexes).await.unwrap();
+    let found = reviews.find_one(doc! { "status": "published" }).await;
+    found.unwrap().expect("there are reviews")
+}
+
+/// A review and the number of reviews of its product, written one after the other: a crash can separate them.
+async fn review(State(floors): State<Floors>, request: Bytes) -> impl IntoResponse {
+    let request = read(&request);
+    let product = number(&request["id"]);
+    let durable = WriteConcern::builder()
+        .w(Acknowledgment::Majority)
+        .journal(true)
+        .build();
+    let mut review = floors.review.clone();
+    review.insert("_id", ObjectId::new());
+    review.insert("by", ObjectId::new());
+    review.insert("product_id", product);
+    let reviews = floors.database.collection(OWN_REVIEWS);
+    let insert = reviews.insert_one(review).write_concern(durable.clone());
+    insert.await.unwrap();
+    let counts = floors.database.collection::<Document>(OWN_COUNTS);
+    let one_more = doc! { "$inc": { "reviews": 1 } };
+    let count = counts.update_one(doc! { "_id": product }, one_more);
+    count.upsert(true).write_concern(durable).await.unwrap();
+    json("true")
 }
 
 fn read(request: &[u8]) -> Value {

@@ -29,6 +29,7 @@ pub(crate) const ONE: &str = "floor: find a product";
 pub(crate) const MANY: &str = "floor: find 48 products";
 pub(crate) const PROJECTED: &str = "floor: find 48, projected";
 pub(crate) const PAGE_OF_REVIEWS: &str = "floor: find 20 reviews";
+pub(crate) const STORED_REVIEW: &str = "floor: insert and count a review";
 
 const PAGE_FIELDS: &str = "id slug name description brand price { amount currency } media { url alt }
   specs { key label text } ratingStats { average count histogram { rating count } } supplier { name country }
@@ -39,6 +40,8 @@ const PRODUCT_LIST: &str = "query($filter: ProductFilterInput, $first: Int!, $af
     pageInfo { hasNextPage endCursor }
   }
 }";
+/// More than are measured in a round.
+const NEW_FILTERS: usize = 8_000;
 const FACETS: &str = "query($filter: ProductFilterInput) {
   products(filter: $filter, first: 1) {
     facets(limit: 20) { key label kind productCount accuracy values { label count selected } }
@@ -199,12 +202,13 @@ pub(crate) fn of_floors(facts: &Facts) -> Vec<Row> {
         (MANY, lists("/list")),
         (PROJECTED, lists("/projected")),
         (PAGE_OF_REVIEWS, by_id("/reviews", &facts.reviewed)),
+        (STORED_REVIEW, by_id("/review", &facts.written)),
     ];
     let row = |(name, requests): (&'static str, Vec<Vec<u8>>)| Row {
         name: name.to_owned(),
         floor: name,
         traffic: Arc::new(Reads(requests)),
-        writes: false,
+        writes: name == STORED_REVIEW,
         crowd: 1,
     };
     rows.into_iter().map(row).collect()
@@ -259,6 +263,8 @@ impl Shop<'_> {
         let [one, two] = filtered;
         self.read("facets, one filter", ONE, FACETS, &one, &some_keys);
         self.read("facets, two filters", ONE, FACETS, &two, &some_keys);
+        let new: Vec<Value> = self.new_filters().map(facets).collect();
+        self.read("facets, new filter", ONE, FACETS, &new, &some_keys);
         let deep = "list, page 100";
         if !self.needs(deep) {
             return;
@@ -266,6 +272,16 @@ impl Shop<'_> {
         let page = json!({ "filter": {} });
         let pages = self.deep(PRODUCT_LIST, &page, "/data/products/pageInfo", LIST, 100);
         self.read(deep, MANY, PRODUCT_LIST, &pages, &rows);
+    }
+
+    /// Filters by one spec of which hardly one is sent twice: each has another highest price, above all prices.
+    fn new_filters(&self) -> impl Iterator<Item = Value> {
+        let pairs = self.facts.pairs.iter().cycle().take(NEW_FILTERS);
+        pairs.zip(1_000_000..).map(|(pair, price)| {
+            let mut filter = pair.filter(1);
+            filter["price"] = json!({ "lte": price.to_string() });
+            filter
+        })
     }
 
     fn reviews(&mut self) {
@@ -346,8 +362,8 @@ impl Shop<'_> {
         if is_wanted(self.only, MIXED) {
             self.mixed(&review, vote);
         }
-        self.add("review, random product", ONE, review, true, 1);
-        self.add("reviews on one product", ONE, hot, true, 8);
+        self.add("review, random product", STORED_REVIEW, review, true, 1);
+        self.add("reviews on one product", STORED_REVIEW, hot, true, 8);
     }
 
     /// What shoppers of a shop do, most of them reading.
