@@ -202,6 +202,9 @@ impl Catalog {
         }
         let reference = ReferenceCache::load(&store).await?;
         let remembering = options.product_memory;
+        let product_bytes = remembering
+            .as_ref()
+            .map_or(0, |products| products.max_bytes);
         let remembering = remembering.map(|options| Remembering::begin(&store, options));
         let shared = Shared {
             store,
@@ -212,7 +215,7 @@ impl Catalog {
             words: KnownWords::default(),
             merge_tracker: MergeTracker::default(),
             panels: PanelCache::default(),
-            facets: FacetMemory::default(),
+            facets: FacetMemory::new(product_bytes),
             counts: SharedCounts::default(),
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),

@@ -521,7 +521,13 @@ impl Catalog {
         let asked = plan.units.is_default().then(|| {
             format!(
                 "{:?}",
-                (condition, &pass.facets, limit, reference.version())
+                (
+                    condition,
+                    &pass.facets,
+                    &plan.selected,
+                    limit,
+                    reference.version()
+                )
             )
         });
         if let Some(panel) = asked
@@ -533,7 +539,14 @@ impl Catalog {
         let Some((tally, counted)) = rows::tally(&rows, condition, &pass.fields()).await else {
             return Ok(None);
         };
-        let panel = Arc::new(panel::panel(&tally, reference, &plan.units, limit));
+        let panel = if pass.facets.is_some() {
+            panel::panel(&tally, reference, &plan.units, limit)
+        } else {
+            // Those with a selection are counted in passes of their own.
+            let most = DEFAULT_FACETS + plan.selected.len();
+            panel::panel_of_offered(&tally, reference, (&plan.units, limit), most)
+        };
+        let panel = Arc::new(panel);
         if let Some(asked) = asked {
             self.keep_panel(asked, counted, &panel);
         }

@@ -16,8 +16,10 @@ use crate::category_counts::CategoryCounts;
 use crate::product_memory::rows::{CountedRows, RowSet};
 use crate::{Catalog, DomainError};
 
-/// The maximum number of values of all facets in memory, and of all panels.
-const MAX_VALUES: u64 = 40_000;
+/// The maximum size of the facets of whole categories.
+const MAX_BYTES: u64 = 8_000_000;
+/// The size of all panels, as a part of that of the products in memory.
+const PART_OF_PRODUCTS: u64 = 8;
 /// What a value takes, about.
 const VALUE_BYTES: usize = 200;
 /// What a panel takes beside its values and what was asked, about.
@@ -53,31 +55,32 @@ pub(crate) struct Changes {
     own: u64,
 }
 
-impl Default for FacetMemory {
-    fn default() -> Self {
+impl FacetMemory {
+    /// Returns an empty memory beside products of this size.
+    pub(crate) fn new(product_bytes: u64) -> Self {
         let facets = |_: &String, one: &Remembered| {
             let values = one.facets.iter().map(|facet| facet.values.len() + 1);
-            weight(values.sum())
+            VALUE_BYTES * (values.sum::<usize>() + 1)
         };
         let panels = |asked: &String, kept: &KeptPanel| {
-            weight(kept.panel.values() + (asked.len() + PANEL_BYTES) / VALUE_BYTES)
+            PANEL_BYTES + asked.len() + VALUE_BYTES * kept.panel.values()
         };
         Self {
-            facets: cache(facets),
-            panels: cache(panels),
+            facets: cache(MAX_BYTES, facets),
+            panels: cache(product_bytes / PART_OF_PRODUCTS, panels),
             counts: Mutex::default(),
         }
     }
 }
 
-fn weight(values: usize) -> u32 {
-    u32::try_from(values + 1).unwrap_or(u32::MAX)
-}
-
+/// Returns a cache of this size.
 fn cache<T: Clone + Send + Sync + 'static>(
-    weigher: impl Fn(&String, &T) -> u32 + Send + Sync + 'static,
+    max_bytes: u64,
+    bytes: impl Fn(&String, &T) -> usize + Send + Sync + 'static,
 ) -> Cache<String, T> {
-    let cache = Cache::builder().max_capacity(MAX_VALUES).weigher(weigher);
+    let weight =
+        move |asked: &String, kept: &T| u32::try_from(bytes(asked, kept)).unwrap_or(u32::MAX);
+    let cache = Cache::builder().max_capacity(max_bytes).weigher(weight);
     cache.build()
 }
 

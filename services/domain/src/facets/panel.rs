@@ -85,11 +85,34 @@ pub(super) fn panel(
     units: &Units,
     limit: usize,
 ) -> Panel {
+    panel_of(tally, reference, (units, limit), |specs| specs.collect())
+}
+
+/// The panel of a tally with at most so many spec keys, which are all offered.
+pub(super) fn panel_of_offered(
+    tally: &FacetTally,
+    reference: &Reference,
+    (units, limit): (&Units, usize),
+    most: usize,
+) -> Panel {
+    panel_of(tally, reference, (units, limit), |specs| {
+        let offered = specs.filter(|facet| is_offered(facet, reference));
+        offered.take(most).collect()
+    })
+}
+
+/// The panel of a tally, with some of its specs: those of most products come first.
+fn panel_of(
+    tally: &FacetTally,
+    reference: &Reference,
+    (units, limit): (&Units, usize),
+    choose: impl FnOnce(&mut dyn Iterator<Item = PanelFacet>) -> Vec<PanelFacet>,
+) -> Panel {
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     keys.truncate(Panel::MAX_KEYS);
-    facets.extend(keys.iter().filter_map(|(name, products)| {
+    let mut specs = keys.iter().filter_map(|(name, products)| {
         let key = reference.dictionary.get(name)?;
         let (distinct, data) = spec(tally, key, reference, units, limit)?;
         Some(PanelFacet {
@@ -98,7 +121,8 @@ pub(super) fn panel(
             distinct,
             data,
         })
-    }));
+    });
+    facets.extend(choose(&mut specs));
     Panel {
         products: tally.products(),
         facets,
