@@ -9,7 +9,8 @@ use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
-use vitrine_harness::process::{Service, run};
+use vitrine_harness::environment::workspace_dir;
+use vitrine_harness::process::{Service, binary, run};
 use vitrine_harness::{eventually, http, mongod, product, test};
 use vitrine_model::money::Currency;
 use vitrine_mongod::Claim;
@@ -524,4 +525,19 @@ fn an_import_says_by_its_exit_code_whether_all_was_read() {
         let (without_mapping, said) = code(&whole, "missing.toml");
         assert_eq!(without_mapping, Some(1), "{said}");
     });
+}
+
+#[test]
+fn the_requests_that_an_image_is_trained_with_succeed() {
+    let trained = Command::new(workspace_dir().join("docker/train"))
+        .args([binary().as_os_str(), "2".as_ref()])
+        .output()
+        .expect("Python 3 is installed");
+    let said = String::from_utf8_lossy(&trained.stderr);
+    assert!(trained.status.success(), "{said}");
+    let said = String::from_utf8_lossy(&trained.stdout);
+    let pages = said.trim().strip_prefix("train: ");
+    let pages = pages.and_then(|said| said.strip_suffix(" pages visited"));
+    let pages: u64 = pages.expect("it says how many pages").parse().unwrap();
+    assert!(pages > 0);
 }
