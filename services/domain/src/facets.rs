@@ -536,7 +536,7 @@ impl Catalog {
         {
             return Ok(Some(Counts::exact(panel, as_of)));
         }
-        let Some((tally, counted)) = rows::tally(&rows, condition, &pass.fields()).await else {
+        let Some((tally, version)) = rows::tally(&rows, condition, &pass.fields()).await else {
             return Ok(None);
         };
         let panel = if pass.facets.is_some() {
@@ -548,7 +548,7 @@ impl Catalog {
         };
         let panel = Arc::new(panel);
         if let Some(asked) = asked {
-            self.keep_panel(asked, counted, &panel);
+            self.keep_panel(asked, version, &panel);
         }
         Ok(Some(Counts::exact(panel, as_of)))
     }
@@ -631,8 +631,8 @@ impl Catalog {
         }
     }
 
-    /// Adds selected texts to the values, with their exact counts: a precomputed panel or a sample
-    /// may lack them, and no panel has those of no product. If too much would have to be read for that, the count remains an estimate.
+    /// Adds selected texts to the values, with their exact counts. A panel lacks them if no product has them, and may lack
+    /// them if it is precomputed or a sample. If too much would have to be read for that, the count remains an estimate.
     async fn count_chosen(
         &self,
         (list, plan): (&ListedProducts, &Plan),

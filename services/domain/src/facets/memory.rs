@@ -13,7 +13,7 @@ use vitrine_model::facet::Panel;
 
 use super::Facet;
 use crate::category_counts::CategoryCounts;
-use crate::product_memory::rows::{CountedRows, RowSet};
+use crate::product_memory::rows::{RowSet, RowsVersion};
 use crate::{Catalog, DomainError};
 
 /// The maximum size of the facets of whole categories.
@@ -43,7 +43,8 @@ struct Remembered {
 #[derive(Clone)]
 struct KeptPanel {
     panel: Arc<Panel>,
-    counted: CountedRows,
+    /// The version of the rows that it was counted from.
+    version: RowsVersion,
 }
 
 /// How many changes there had been when facets began to be read.
@@ -123,13 +124,13 @@ impl Catalog {
     /// Returns a panel that was counted from these rows, if none of them has changed since.
     pub(super) fn kept_panel(&self, asked: &str, rows: &RowSet) -> Option<Arc<Panel>> {
         let kept = self.facet_memory().panels.get(asked)?;
-        (kept.counted == rows.counted()).then_some(kept.panel)
+        (kept.version == rows.version()).then_some(kept.panel)
     }
 
-    /// Keeps a panel that was counted from rows.
-    pub(super) fn keep_panel(&self, asked: String, counted: CountedRows, panel: &Arc<Panel>) {
+    /// Keeps a panel that was counted from rows of this version.
+    pub(super) fn keep_panel(&self, asked: String, version: RowsVersion, panel: &Arc<Panel>) {
         let panel = Arc::clone(panel);
-        let kept = KeptPanel { panel, counted };
+        let kept = KeptPanel { panel, version };
         self.facet_memory().panels.insert(asked, kept);
     }
 

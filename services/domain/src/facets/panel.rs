@@ -85,34 +85,30 @@ pub(super) fn panel(
     units: &Units,
     limit: usize,
 ) -> Panel {
-    panel_of(tally, reference, (units, limit), |specs| specs.collect())
+    panel_of(tally, reference, (units, limit), None)
 }
 
-/// The panel of a tally with at most so many spec keys, which are all offered.
+/// The panel of a tally with at most this many spec keys, all of which are [offered](is_offered).
 pub(super) fn panel_of_offered(
     tally: &FacetTally,
     reference: &Reference,
     (units, limit): (&Units, usize),
     most: usize,
 ) -> Panel {
-    panel_of(tally, reference, (units, limit), |specs| {
-        let offered = specs.filter(|facet| is_offered(facet, reference));
-        offered.take(most).collect()
-    })
+    panel_of(tally, reference, (units, limit), Some(most))
 }
 
-/// The panel of a tally, with some of its specs: those of most products come first.
 fn panel_of(
     tally: &FacetTally,
     reference: &Reference,
     (units, limit): (&Units, usize),
-    choose: impl FnOnce(&mut dyn Iterator<Item = PanelFacet>) -> Vec<PanelFacet>,
+    most_offered: Option<usize>,
 ) -> Panel {
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     keys.truncate(Panel::MAX_KEYS);
-    let mut specs = keys.iter().filter_map(|(name, products)| {
+    let specs = keys.iter().filter_map(|(name, products)| {
         let key = reference.dictionary.get(name)?;
         let (distinct, data) = spec(tally, key, reference, units, limit)?;
         Some(PanelFacet {
@@ -122,7 +118,13 @@ fn panel_of(
             data,
         })
     });
-    facets.extend(choose(&mut specs));
+    match most_offered {
+        None => facets.extend(specs),
+        Some(most) => {
+            let offered = specs.filter(|facet| is_offered(facet, reference));
+            facets.extend(offered.take(most));
+        }
+    }
     Panel {
         products: tally.products(),
         facets,

@@ -11,7 +11,7 @@ use vitrine_model::product::ProductStatus;
 use vitrine_storage::facet_rows::RowsOf;
 
 use crate::product_memory::ProductMemory;
-use crate::product_memory::rows::{CountedRows, RowReading, RowSet, by_category, read};
+use crate::product_memory::rows::{RowReading, RowSet, RowsVersion, by_category, read};
 use crate::products::{ListedProducts, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -257,12 +257,12 @@ impl Catalog {
     }
 }
 
-/// Counts the rows that match; `None` if rows cannot tell. Returns also what stands for the counted rows.
+/// Counts the rows that match; `None` if rows cannot tell. Returns also the version of the counted rows.
 pub(super) async fn tally(
     rows: &RowSet,
     condition: &Condition,
     fields: &TallyFields,
-) -> Option<(FacetTally, CountedRows)> {
+) -> Option<(FacetTally, RowsVersion)> {
     let mut tally = RowTally::new(fields.clone());
     let mut versions = Vec::with_capacity(rows.categories.len());
     let is_complete = for_each_category(rows, condition, |rows, filter, words| {
@@ -270,8 +270,8 @@ pub(super) async fn tally(
         tally.add(rows, filter, words);
     });
     let is_complete = is_complete.await;
-    let counted = CountedRows::of(versions.into_iter());
-    is_complete.then(|| (tally.finish(&read(&rows.words)), counted))
+    let version = RowsVersion::of(versions.into_iter());
+    is_complete.then(|| (tally.finish(&read(&rows.words)), version))
 }
 
 /// Returns the number of rows that match; `None` if rows cannot tell.

@@ -98,12 +98,12 @@ pub(crate) struct RowSet {
     pub(crate) categories: Vec<SharedRows>,
 }
 
-/// Stands for the rows of a [`RowSet`] as they were when they were counted.
+/// A hash of the versions of all categories of a [`RowSet`]. As long as it stays the same, counts do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CountedRows(u64);
+pub(crate) struct RowsVersion(u64);
 
-impl CountedRows {
-    /// Returns what stands for categories with these versions. No two states of any categories have the same version.
+impl RowsVersion {
+    /// Returns the hash of these versions, each a [`CategoryRows::counted_version`].
     pub(crate) fn of(versions: impl Iterator<Item = u64>) -> Self {
         let mut hasher = DefaultHasher::new();
         versions.for_each(|version| version.hash(&mut hasher));
@@ -119,10 +119,10 @@ pub(crate) struct SortedRows {
 }
 
 impl RowSet {
-    /// Returns what stands for these rows now: a count that began with the same has the same result.
-    pub(crate) fn counted(&self) -> CountedRows {
+    /// Returns the version of the rows now.
+    pub(crate) fn version(&self) -> RowsVersion {
         let categories = self.categories.iter();
-        CountedRows::of(categories.map(|rows| read(rows).counted_version()))
+        RowsVersion::of(categories.map(|rows| read(rows).counted_version()))
     }
 }
 

@@ -49,10 +49,10 @@ fn products(memory: &RowMemory, of: i64) -> Option<Vec<i64>> {
     Some(ids)
 }
 
-/// What stands for the rows of these categories.
-fn counted(memory: &RowMemory, of: &[i64]) -> CountedRows {
+/// The version of the rows of these categories.
+fn version(memory: &RowMemory, of: &[i64]) -> RowsVersion {
     let ids: Vec<_> = of.iter().map(|id| category(*id)).collect();
-    memory.get(&ids).unwrap().counted()
+    memory.get(&ids).unwrap().version()
 }
 
 /// Reads all changed products again, of which these exist.
@@ -307,10 +307,10 @@ fn rows_are_loaded_for_lists_once_that_pays_and_there_is_room() {
 }
 
 #[test]
-fn a_count_holds_until_one_of_its_rows_changes() {
+fn rows_have_another_version_once_one_of_them_changes() {
     let memory = RowMemory::new(LARGE);
     load(&memory, &[1, 2], &[(1, 1, 10), (2, 2, 20)]);
-    let now = || [&[1_i64][..], &[2], &[1, 2]].map(|of| counted(&memory, of));
+    let now = || [&[1_i64][..], &[2], &[1, 2]].map(|of| version(&memory, of));
     let [one, two, both] = now();
     assert!(one != two && one != both && two != both);
     // It is read again, and is as it was.
@@ -324,11 +324,11 @@ fn a_count_holds_until_one_of_its_rows_changes() {
 }
 
 #[test]
-fn a_count_of_rows_that_were_loaded_once_more_does_not_hold() {
+fn rows_that_are_loaded_once_more_have_another_version() {
     let memory = RowMemory::new(LARGE);
     load(&memory, &[1], &[(1, 1, 10)]);
-    let before = counted(&memory, &[1]);
+    let before = version(&memory, &[1]);
     memory.forget_all();
     load(&memory, &[1], &[(1, 1, 20)]);
-    assert_ne!(counted(&memory, &[1]), before);
+    assert_ne!(version(&memory, &[1]), before);
 }
