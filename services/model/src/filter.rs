@@ -4,6 +4,8 @@
 //! it into a [`Condition`], where categories are ids and every number is canonical; storage
 //! translates that into a query.
 
+use std::cmp::Ordering;
+
 use rust_decimal::Decimal;
 use serde::Serialize;
 use strum::VariantArray;
@@ -417,13 +419,21 @@ impl Range {
     /// Returns true if the number is in the range.
     #[must_use]
     pub fn contains(&self, n: f64) -> bool {
-        let above = self
-            .min
-            .is_none_or(|min| n > min.at || (min.included && n >= min.at));
-        let below = self
-            .max
-            .is_none_or(|max| n < max.at || (max.included && n <= max.at));
-        above && below
+        self.side(n).is_eq()
+    }
+
+    /// Returns where a number is: `Less` below the range, `Equal` in it, `Greater` above it.
+    #[must_use]
+    pub fn side(&self, n: f64) -> Ordering {
+        let has_begun = |min: End| n > min.at || (min.included && n >= min.at);
+        let goes_on = |max: End| n < max.at || (max.included && n <= max.at);
+        if !self.min.is_none_or(has_begun) {
+            Ordering::Less
+        } else if !self.max.is_none_or(goes_on) {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
     }
 }
 

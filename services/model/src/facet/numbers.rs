@@ -200,7 +200,8 @@ impl<N: Ordered> Numbers<N> {
                 pairs = Vec::new();
             }
             counts.extend_from_slice(&self.alone);
-            counts.sort_unstable_by(|a, b| a.0.compare(&b.0));
+            // Fast for numbers that come in order.
+            counts.sort_by(|a, b| a.0.compare(&b.0));
             let mut runs: Vec<Run<N>> = Vec::with_capacity(counts.len());
             let mut until = 0;
             for (number, count) in counts {
@@ -233,15 +234,7 @@ impl Numbers<f64> {
     /// The number of products with a number in this range.
     #[must_use]
     pub fn count(&self, range: &Range) -> u64 {
-        let above_all = Range {
-            min: None,
-            max: range.max,
-        };
-        let below_none = Range {
-            min: range.min,
-            max: None,
-        };
-        self.count_within(|n| !below_none.contains(n), |n| !above_all.contains(n))
+        self.count_within(|n| range.side(n).is_lt(), |n| range.side(n).is_gt())
     }
 }
 

@@ -15,11 +15,13 @@ use crate::spec::MAX_FILTERABLE_BYTES;
 use crate::text::fold;
 
 mod category;
+mod column;
 mod filter;
 mod order;
 
 pub use category::CategoryRows;
-pub(super) use category::Cell;
+pub(super) use category::RowCount;
+pub(super) use column::{Cell, Field};
 pub use filter::RowFilter;
 pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};
 
@@ -128,6 +130,16 @@ pub(super) enum RowValue {
     Boolean(bool),
     Number(Option<TextId>, Bits),
     Date(Bits),
+}
+
+impl RowValue {
+    /// Returns the canonical number.
+    const fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(_, n) | Self::Date(n) => Some(n.0),
+            Self::Text(_) | Self::Boolean(_) => None,
+        }
+    }
 }
 
 /// A number that equals those with the same bits only.

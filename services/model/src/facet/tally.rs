@@ -28,8 +28,8 @@ pub struct TallyFields {
 /// The spec keys to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TallySpecs {
-    /// Every key of the products.
-    All,
+    /// Every key of the products but these.
+    AllBut(HashSet<String>),
     /// Only these keys.
     These(HashSet<String>),
 }
@@ -46,30 +46,56 @@ impl TallyFields {
     pub fn all() -> Self {
         Self {
             built_in: BTreeSet::from(FacetKey::BUILT_IN),
-            specs: TallySpecs::All,
+            specs: TallySpecs::AllBut(HashSet::new()),
+        }
+    }
+
+    /// All facets but these.
+    #[must_use]
+    pub fn all_but(facets: &[FacetKey]) -> Self {
+        let (built_in, specs) = divided(facets);
+        let all = BTreeSet::from(FacetKey::BUILT_IN);
+        Self {
+            built_in: &all - &built_in,
+            specs: TallySpecs::AllBut(specs),
         }
     }
 
     /// Only these facets.
     #[must_use]
     pub fn only(facets: &[FacetKey]) -> Self {
-        let mut built_in = BTreeSet::new();
-        let mut specs = HashSet::new();
-        for facet in facets {
-            match facet {
-                FacetKey::Spec(key) => {
-                    specs.insert(key.clone());
-                }
-                other => {
-                    built_in.insert(other.clone());
-                }
-            }
-        }
+        let (built_in, specs) = divided(facets);
         Self {
             built_in,
             specs: TallySpecs::These(specs),
         }
     }
+}
+
+impl TallySpecs {
+    fn counts(&self, key: &str) -> bool {
+        match self {
+            Self::AllBut(keys) => !keys.contains(key),
+            Self::These(keys) => keys.contains(key),
+        }
+    }
+}
+
+/// Returns the facets that are not specs, and the keys of those that are.
+fn divided(facets: &[FacetKey]) -> (BTreeSet<FacetKey>, HashSet<String>) {
+    let mut built_in = BTreeSet::new();
+    let mut specs = HashSet::new();
+    for facet in facets {
+        match facet {
+            FacetKey::Spec(key) => {
+                specs.insert(key.clone());
+            }
+            other => {
+                built_in.insert(other.clone());
+            }
+        }
+    }
+    (built_in, specs)
 }
 
 /// The counted fields of a product, without its specs.
@@ -168,12 +194,10 @@ impl FacetTally {
             last_key: 0,
             fields,
         };
-        if let TallySpecs::These(keys) = std::mem::take(&mut tally.fields.specs) {
-            for key in &keys {
-                tally.learn(key);
+        if let TallySpecs::These(keys) = &tally.fields.specs {
+            for key in keys.clone() {
+                tally.learn(&key);
             }
-        } else {
-            tally.fields.specs = TallySpecs::All;
         }
         tally
     }
@@ -401,7 +425,7 @@ impl FacetTally {
 
     fn look_up(&mut self, key: &str) -> Option<usize> {
         let known = self.by_key.get(key).copied();
-        known.or_else(|| (self.fields.specs == TallySpecs::All).then(|| self.learn(key)))
+        known.or_else(|| self.fields.specs.counts(key).then(|| self.learn(key)))
     }
 
     fn learn(&mut self, key: &str) -> usize {
@@ -485,7 +509,7 @@ mod tests {
     fn all_specs() -> TallyFields {
         TallyFields {
             built_in: BTreeSet::new(),
-            specs: TallySpecs::All,
+            specs: TallySpecs::AllBut(HashSet::new()),
         }
     }
     use crate::filter::{Bounds, Range};
@@ -631,24 +655,29 @@ mod tests {
 
     #[test]
     fn only_the_chosen_facets_are_counted() {
-        let fields = [FacetKey::Brand, FacetKey::Spec("size".to_owned())];
-        let mut tally = FacetTally::new(TallyFields::only(&fields));
-        for _ in 0..2 {
-            tally.begin_product(&TallyProduct {
-                brand: Some("Acer"),
-                list_price: Some(1),
-                ..row("shoe")
-            });
-            tally.text("color", "red");
-            tally.text("size", "M");
-            tally.text("color", "blue");
-        }
-        assert_eq!(tally.keys(), [("size", 2)]);
-        assert_eq!(tally.brands().products(), 2);
-        assert_eq!(
-            (tally.prices().products(), tally.categories().len()),
-            (0, 0)
-        );
+        let chosen = [FacetKey::Brand, FacetKey::Spec("size".to_owned())];
+        let count = |fields| {
+            let mut tally = FacetTally::new(fields);
+            for _ in 0..2 {
+                tally.begin_product(&TallyProduct {
+                    brand: Some("Acer"),
+                    list_price: Some(1),
+                    ..row("shoe")
+                });
+                tally.text("color", "red");
+                tally.text("size", "M");
+                tally.text("color", "blue");
+            }
+            let keys = tally.keys().into_iter();
+            let keys: Vec<_> = keys.map(|(key, n)| (key.to_owned(), n)).collect();
+            let categories = tally.categories().len();
+            let built_in = (tally.brands().products(), tally.prices().products());
+            (keys, built_in, categories)
+        };
+        let key = |key: &str| vec![(key.to_owned(), 2)];
+        assert_eq!(count(TallyFields::only(&chosen)), (key("size"), (2, 0), 0));
+        let others = TallyFields::all_but(&chosen);
+        assert_eq!(count(others), (key("color"), (0, 2), 1));
     }
 
     #[test]

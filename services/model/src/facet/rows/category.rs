@@ -1,9 +1,9 @@
 //! The rows of a category, coded so that many are filtered and counted at once.
 //!
-//! Each field of a row that facets count or filters test is a [`Cell`]: its kind, its price, each of its specs. Each
-//! distinct cell of the category has a number, its code, and a row is stored as the list of its codes. Facets are counted
-//! by counting codes. A test of one field is evaluated once for each distinct cell. For each token there is a list of the
-//! rows that have it.
+//! There is a [`Column`] for each field that facets count or filters test: the kind, the price, each spec key. Numbers
+//! of a column are in order, so that a range is found by searching its ends; other tests are evaluated once for each
+//! distinct value. A facet is counted from its column alone. For each
+//! token there is a list of the rows that have it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,32 +11,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
-use super::{Bits, FacetRow, RowFilter, RowSpec, TextId, ValueId};
+use super::column::{Cell, CellTest, Column, Field, Matching, number};
+use super::{FacetRow, RowFilter, TextId};
 use crate::id::{CategoryId, ProductId};
 
-/// Set in the code of a spec that a row has beside others with the same key. The rest is its place among the specs. Such
-/// specs cannot be counted one by one: the product counts once for its key.
-const BESIDE_OTHERS: u32 = 1 << 31;
-/// How many rows may be replaced, beside as many as there are, before all are coded again: codes of replaced rows stay.
+/// How many rows may be replaced, beside as many as there are, before all are coded again: cells of replaced rows stay.
 const MIN_REPLACED: usize = if cfg!(test) { 4 } else { 1_024 };
 
-/// What a distinct cell needs in memory: it is stored twice, once with its code.
-const CELL_BYTES: usize = 2 * size_of::<Cell>() + 8;
 /// What a list of rows needs in memory beside the rows.
 const LIST_BYTES: usize = 40;
-/// What a row needs in memory beside its codes: two references, and where its codes are.
-const PLACE_BYTES: usize = 40;
+/// What a row needs in memory beside its codes: two references.
+const PLACE_BYTES: usize = 32;
 
-/// A field of a row that facets count or filters test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::facet) enum Cell {
-    Kind(TextId),
-    Brand(ValueId),
-    Country(ValueId),
-    Price(i64),
-    Stars(Bits),
-    /// A spec of a product of a kind.
-    Spec(TextId, RowSpec),
+/// How many rows have a cell.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::facet) enum RowCount {
+    /// This many, which have no other cell in its field.
+    Several(u32),
+    /// The row at this place, which has several cells in its field. They are passed on one after the other.
+    One(u32),
 }
 
 /// The rows of a category.
@@ -45,11 +38,7 @@ pub struct CategoryRows {
     category: CategoryId,
     rows: Vec<Arc<FacetRow>>,
     places: FxHashMap<ProductId, u32>,
-    cells: Vec<Cell>,
-    by_cell: FxHashMap<Cell, u32>,
-    /// Where the codes of each row are.
-    coded: Vec<Coded>,
-    codes: Vec<u32>,
+    columns: FxHashMap<Field, Column>,
     /// The rows with a token, in ascending order.
     by_token: FxHashMap<TextId, Vec<u32>>,
     /// The size of the rows alone.
@@ -64,12 +53,6 @@ pub struct CategoryRows {
     counted_version: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Coded {
-    start: u32,
-    len: u32,
-}
-
 impl CategoryRows {
     /// Returns the rows of a category without products.
     #[must_use]
@@ -78,10 +61,7 @@ impl CategoryRows {
             category,
             rows: Vec::new(),
             places: FxHashMap::default(),
-            cells: Vec::new(),
-            by_cell: FxHashMap::default(),
-            coded: Vec::new(),
-            codes: Vec::new(),
+            columns: FxHashMap::default(),
             by_token: FxHashMap::default(),
             row_bytes: 0,
             listed: 0,
@@ -127,8 +107,8 @@ impl CategoryRows {
     pub fn bytes(&self) -> usize {
         self.row_bytes
             + PLACE_BYTES * self.rows.len()
-            + CELL_BYTES * self.cells.len()
-            + size_of::<u32>() * (self.codes.len() + self.listed)
+            + self.columns.values().map(Column::bytes).sum::<usize>()
+            + size_of::<u32>() * self.listed
             + LIST_BYTES * self.by_token.len()
     }
 
@@ -170,10 +150,9 @@ impl CategoryRows {
     pub fn shrink(&mut self) {
         self.rows.shrink_to_fit();
         self.places.shrink_to_fit();
-        self.cells.shrink_to_fit();
-        self.by_cell.shrink_to_fit();
-        self.coded.shrink_to_fit();
-        self.codes.shrink_to_fit();
+        self.fit();
+        self.columns.shrink_to_fit();
+        self.columns.values_mut().for_each(Column::shrink);
         self.by_token.shrink_to_fit();
         self.by_token.values_mut().for_each(Vec::shrink_to_fit);
     }
@@ -184,10 +163,12 @@ impl CategoryRows {
         for token in &row.tokens {
             self.list(*token, place);
         }
-        let coded = self.code(row);
-        self.coded.push(coded);
+        self.code(place, row);
         self.row_bytes += row.bytes();
         self.rows.push(Arc::clone(row));
+        if self.rows.len().is_power_of_two() {
+            self.fit();
+        }
     }
 
     fn put(&mut self, place: u32, row: &Arc<FacetRow>) -> Arc<FacetRow> {
@@ -199,7 +180,13 @@ impl CategoryRows {
         for token in row.tokens.iter().filter(|token| lacks(&old, token)) {
             self.list(*token, place);
         }
-        self.coded[place as usize] = self.code(row);
+        let (before, after): (Vec<_>, Vec<_>) = (old.fields().collect(), row.fields().collect());
+        for (field, _) in before.iter().filter(|own| !after.contains(own)) {
+            self.column(*field).take(place);
+        }
+        for (field, cell) in after.into_iter().filter(|own| !before.contains(own)) {
+            self.fill(place, field, cell);
+        }
         self.replaced += 1;
         self.row_bytes = self.row_bytes + row.bytes() - old.bytes();
         self.rows[place as usize] = Arc::clone(row);
@@ -210,8 +197,10 @@ impl CategoryRows {
     fn remove(&mut self, place: u32) -> Arc<FacetRow> {
         let last = number(self.rows.len() - 1);
         let old = self.rows.swap_remove(place as usize);
-        self.coded.swap_remove(place as usize);
         self.places.remove(&old.id);
+        for (field, _) in old.fields() {
+            self.column(field).take(place);
+        }
         for token in &old.tokens {
             self.unlist(*token, place);
         }
@@ -221,6 +210,11 @@ impl CategoryRows {
             for token in &moved.tokens {
                 self.unlist(*token, last);
                 self.list(*token, place);
+            }
+            for (field, _) in moved.fields() {
+                let column = self.column(field);
+                let code = column.take(last);
+                column.put(place, code);
             }
         }
         self.replaced += 1;
@@ -254,56 +248,39 @@ impl CategoryRows {
         }
     }
 
+    fn column(&mut self, field: Field) -> &mut Column {
+        self.columns.entry(field).or_insert_with(Column::new)
+    }
+
     /// Adds the codes of a row.
-    fn code(&mut self, row: &FacetRow) -> Coded {
-        let start = self.codes.len();
-        self.add_cell(Cell::Kind(row.kind));
-        let fields = [
-            row.brand.map(Cell::Brand),
-            row.country.map(Cell::Country),
-            row.list_price.map(Cell::Price),
-            row.half_stars.map(|stars| Cell::Stars(Bits(stars))),
-        ];
-        for cell in fields.into_iter().flatten() {
-            self.add_cell(cell);
-        }
-        for (at, spec) in row.specs.iter().enumerate() {
-            let mut of_key = row.specs.iter().filter(|other| other.key == spec.key);
-            if of_key.nth(1).is_some() {
-                self.codes.push(BESIDE_OTHERS | number(at));
-            } else {
-                self.add_cell(Cell::Spec(row.kind, *spec));
-            }
-        }
-        Coded {
-            start: number(start),
-            len: number(self.codes.len() - start),
+    fn code(&mut self, place: u32, row: &FacetRow) {
+        for (field, cell) in row.fields() {
+            self.fill(place, field, cell);
         }
     }
 
-    fn add_cell(&mut self, cell: Cell) {
-        let next = number(self.cells.len());
-        let code = *self.by_cell.entry(cell).or_insert(next);
-        if code == next {
-            self.cells.push(cell);
-        }
-        self.codes.push(code);
+    fn fill(&mut self, place: u32, field: Field, cell: Option<Cell>) {
+        let column = self.column(field);
+        let code = column.code(cell);
+        column.put(place, code);
     }
 
     /// Codes all rows again, without what only replaced rows had.
     fn code_again(&mut self) {
-        (self.cells, self.codes) = (Vec::new(), Vec::new());
-        self.by_cell = FxHashMap::default();
+        self.columns = FxHashMap::default();
         self.replaced = 0;
         for place in 0..self.rows.len() {
             let row = Arc::clone(&self.rows[place]);
-            self.coded[place] = self.code(&row);
+            self.code(number(place), &row);
         }
+        self.fit();
     }
 
-    fn codes_of(&self, place: usize) -> &[u32] {
-        let Coded { start, len } = self.coded[place];
-        &self.codes[start as usize..(start + len) as usize]
+    fn fit(&mut self) {
+        let rows = self.rows.len();
+        self.columns
+            .values_mut()
+            .for_each(|column| column.fit(rows));
     }
 
     /// Returns no row.
@@ -328,40 +305,48 @@ impl CategoryRows {
         found
     }
 
-    /// Returns the rows that have a cell for which something holds.
-    pub(super) fn with_cells(&self, holds: impl Fn(Cell) -> bool) -> FixedBitSet {
-        let of_cells: Vec<bool> = self.cells.iter().map(|cell| holds(*cell)).collect();
-        let mut found = self.none();
-        for (place, row) in self.rows.iter().enumerate() {
-            let has = |code: &u32| match of_cells.get(*code as usize) {
-                Some(holds) => *holds,
-                None => holds(Cell::Spec(row.kind, spec(row, *code))),
-            };
-            found.set(place, self.codes_of(place).iter().any(has));
-        }
-        found
+    /// Returns the rows that have a cell in this field for which a test holds.
+    pub(super) fn with_cells(&self, field: Field, test: &impl CellTest) -> FixedBitSet {
+        let Some(column) = self.columns.get(&field) else {
+            return self.none();
+        };
+        column.find(self.rows.len(), test, |place| {
+            self.cells_of(place, field).any(|cell| test.holds(cell))
+        })
     }
 
-    /// Counts rows: returns how many of them have each cell. Passes on the specs that a row has beside others with the
-    /// same key, those of a row one after the other.
+    /// Counts the rows that match, by the cells of some fields. Returns how many match.
     pub(in crate::facet) fn count_cells(
         &self,
-        rows: &FixedBitSet,
-        mut beside_others: impl FnMut(&FacetRow, RowSpec),
-    ) -> impl Iterator<Item = (Cell, u32)> + '_ {
-        let mut counts = vec![0; self.cells.len()];
-        for place in rows.ones() {
-            for code in self.codes_of(place) {
-                if let Some(count) = counts.get_mut(*code as usize) {
-                    *count += 1;
-                } else {
-                    let row = &self.rows[place];
-                    beside_others(row, spec(row, *code));
-                }
-            }
+        filter: &RowFilter,
+        counts_field: impl Fn(Field) -> bool,
+        mut counted: impl FnMut(Cell, RowCount),
+    ) -> usize {
+        let matching = Matching::new(filter.among(self));
+        if matching.len() == 0 {
+            return 0;
         }
-        let counted = self.cells.iter().zip(counts);
-        counted.filter_map(|(cell, rows)| (rows > 0).then_some((*cell, rows)))
+        let mut counts = Vec::new();
+        let columns = self.columns.iter();
+        for (field, column) in columns.filter(|(field, _)| counts_field(**field)) {
+            let cells = column.count(&matching, &mut counts, |place| {
+                for cell in self.cells_of(place, *field) {
+                    counted(cell, RowCount::One(place));
+                }
+            });
+            cells.for_each(|(cell, rows)| counted(cell, RowCount::Several(rows)));
+        }
+        matching.len()
+    }
+
+    /// Returns the cells of a row with several in a field.
+    fn cells_of(&self, place: u32, field: Field) -> impl Iterator<Item = Cell> + '_ {
+        let row = &self.rows[place as usize];
+        let of_key = row
+            .specs
+            .iter()
+            .filter(move |spec| Field::Spec(spec.key) == field);
+        of_key.map(|spec| Cell::Spec(row.kind, *spec))
     }
 }
 
@@ -369,14 +354,4 @@ impl CategoryRows {
 fn next_version() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The spec that a code stands for.
-fn spec(row: &FacetRow, code: u32) -> RowSpec {
-    row.specs[(code & !BESIDE_OTHERS) as usize]
-}
-
-/// The number of the next item. Codes that are not used any more included, a category has far fewer: each takes memory.
-fn number(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,11 @@
 //! Filters of rows.
 
+use std::cmp::Ordering;
+
 use fixedbitset::FixedBitSet;
 
-use super::{Bits, CategoryRows, Cell, FacetRow, RowValue, TextId, Vocabulary};
+use super::column::CellTest;
+use super::{Bits, CategoryRows, Cell, FacetRow, Field, TextId, Vocabulary};
 use crate::filter::{Bounds, Condition, Range};
 use crate::id::CategoryId;
 use crate::product::ProductStatus;
@@ -151,32 +154,6 @@ impl Test {
         }
     }
 
-    /// Whether a test that one field decides holds for a row with this one.
-    fn holds(&self, cell: Cell) -> bool {
-        match (self, cell) {
-            (Self::Price(bounds), Cell::Price(price)) => {
-                price >= bounds.gte.unwrap_or(0) && bounds.lte.is_none_or(|max| price <= max)
-            }
-            (Self::HasPrice, Cell::Price(_)) => true,
-            (Self::HalfStars(least), Cell::Stars(stars)) => stars.0 >= *least,
-            (Self::Kind(kinds), Cell::Kind(kind)) => kinds.contains(&kind),
-            (
-                Self::Spec {
-                    key,
-                    qualifier,
-                    range,
-                },
-                Cell::Spec(_, spec),
-            ) => {
-                spec.key == *key
-                    && (qualifier.is_none() || spec.qualifier == *qualifier)
-                    && range
-                        .is_none_or(|range| number(spec.value).is_some_and(|n| range.contains(n)))
-            }
-            _ => false,
-        }
-    }
-
     /// Returns the rows of a category that match.
     fn among(&self, rows: &CategoryRows) -> FixedBitSet {
         match self {
@@ -202,19 +179,58 @@ impl Test {
             Self::Category(ids) if ids.binary_search(&rows.category()).is_ok() => rows.all(),
             Self::Category(_) => rows.none(),
             Self::Token(tokens) => rows.with_tokens(tokens),
-            Self::Price(_)
-            | Self::HasPrice
-            | Self::HalfStars(_)
-            | Self::Kind(_)
-            | Self::Spec { .. } => rows.with_cells(|cell| self.holds(cell)),
+            Self::Price(_) | Self::HasPrice => rows.with_cells(Field::Price, self),
+            Self::HalfStars(_) => rows.with_cells(Field::Stars, self),
+            Self::Kind(_) => rows.with_cells(Field::Kind, self),
+            Self::Spec { key, .. } => rows.with_cells(Field::Spec(*key), self),
         }
     }
 }
 
-/// The canonical number of a value.
-const fn number(value: RowValue) -> Option<f64> {
-    match value {
-        RowValue::Number(_, n) | RowValue::Date(n) => Some(n.0),
-        RowValue::Text(_) | RowValue::Boolean(_) => None,
+impl CellTest for Test {
+    fn holds(&self, cell: Cell) -> bool {
+        match (self, cell) {
+            (Self::HasPrice, Cell::Price(_)) => true,
+            (Self::Kind(kinds), Cell::Kind(kind)) => kinds.contains(&kind),
+            (
+                Self::Spec {
+                    key,
+                    qualifier,
+                    range,
+                },
+                Cell::Spec(_, spec),
+            ) => {
+                let number = spec.value.number();
+                spec.key == *key
+                    && (qualifier.is_none() || spec.qualifier == *qualifier)
+                    && range.is_none_or(|range| number.is_some_and(|n| range.contains(n)))
+            }
+            _ => self.side(cell).is_some_and(Ordering::is_eq),
+        }
+    }
+
+    fn side(&self, cell: Cell) -> Option<Ordering> {
+        match (self, cell) {
+            (Self::Price(bounds), Cell::Price(price)) => Some(if price < bounds.gte.unwrap_or(0) {
+                Ordering::Less
+            } else if bounds.lte.is_some_and(|max| price > max) {
+                Ordering::Greater
+            } else {
+                Ordering::Equal
+            }),
+            (Self::HalfStars(least), Cell::Stars(stars)) if stars.0 >= *least => {
+                Some(Ordering::Equal)
+            }
+            (Self::HalfStars(_), Cell::Stars(_)) => Some(Ordering::Less),
+            (
+                Self::Spec {
+                    key,
+                    qualifier: None,
+                    range: Some(range),
+                },
+                Cell::Spec(_, spec),
+            ) if spec.key == *key => spec.value.number().map(|n| range.side(n)),
+            _ => None,
+        }
     }
 }

@@ -76,7 +76,7 @@ fn value() -> impl Strategy<Value = CountedValue<'static>> {
         2 => any::<bool>().prop_map(CountedValue::Boolean),
         4 => (-3_i8..4, prop::sample::select(vec![None, Some("cm"), Some("in")]))
             .prop_map(|(n, unit)| CountedValue::Number(f64::from(n) / 2.0, unit)),
-        1 => prop::sample::select(vec![f64::INFINITY, -0.0]).prop_map(|n| CountedValue::Number(n, None)),
+        1 => prop::sample::select(vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0]).prop_map(|n| CountedValue::Number(n, None)),
         1 => (-2_i8..3).prop_map(|n| CountedValue::Date(f64::from(n))),
     ]
 }
@@ -148,7 +148,7 @@ fn fields() -> impl Strategy<Value = TallyFields> {
         FacetKey::Spec("unknown".to_owned()),
     ];
     prop_oneof![
-        Just(TallyFields::all()),
+        prop::sample::subsequence(some.to_vec(), 0..4).prop_map(|keys| TallyFields::all_but(&keys)),
         prop::sample::subsequence(some.to_vec(), 0..4).prop_map(|keys| TallyFields::only(&keys)),
     ]
 }
@@ -196,16 +196,68 @@ fn changes() -> impl Strategy<Value = Changes> {
     prop::collection::vec((0_usize..20, prop::option::of(sample())), 0..20)
 }
 
+/// Few products, or so many that a category has more than 64.
+fn samples() -> impl Strategy<Value = Vec<Sample>> {
+    prop_oneof![
+        9 => prop::collection::vec(sample(), 1..20),
+        1 => prop::collection::vec(sample(), 220..260),
+    ]
+}
+
+/// Whether a product matches a condition that rows can tell.
+fn is_match(condition: &Condition, product: &Sample) -> bool {
+    let has_spec = |key: &str, qualifier: Option<&str>, holds: &dyn Fn(Option<f64>) -> bool| {
+        product.specs.iter().any(|(name, own, value)| {
+            let number = match value {
+                CountedValue::Number(n, _) | CountedValue::Date(n) => Some(*n),
+                CountedValue::Text(_) | CountedValue::Boolean(_) => None,
+            };
+            *name == key && (qualifier.is_none() || *own == qualifier) && holds(number)
+        })
+    };
+    match condition {
+        Condition::All(parts) => parts.iter().all(|part| is_match(part, product)),
+        Condition::Any(parts) => parts.iter().any(|part| is_match(part, product)),
+        Condition::Not(part) => !is_match(part, product),
+        Condition::Category(ids) => ids.iter().any(|id| id.to_i64() == product.category),
+        Condition::Token(tokens) => product.tokens().iter().any(|own| tokens.contains(own)),
+        Condition::Price(bounds) => product.list_price.is_some_and(|price| {
+            price >= bounds.gte.unwrap_or(0) && bounds.lte.is_none_or(|most| price <= most)
+        }),
+        Condition::HasPrice(has) => product.list_price.is_some() == *has,
+        Condition::HalfStars(least) => product.half_stars.is_some_and(|stars| stars >= *least),
+        Condition::Kind(kinds) => kinds.iter().any(|kind| kind == product.kind),
+        Condition::SpecExists { key, qualifier } => has_spec(key, qualifier.as_deref(), &|_| true),
+        Condition::SpecRange {
+            key,
+            qualifier,
+            range: Range { min, max },
+        } => has_spec(key, qualifier.as_deref(), &|number| {
+            let reaches = |n: f64, end: &End| n > end.at || (end.included && n >= end.at);
+            let keeps = |n: f64, end: &End| n < end.at || (end.included && n <= end.at);
+            number.is_some_and(|n| {
+                min.as_ref().is_none_or(|end| reaches(n, end))
+                    && max.as_ref().is_none_or(|end| keeps(n, end))
+            })
+        }),
+        other => unreachable!("rows cannot tell {other:?}"),
+    }
+}
+
 proptest! {
     #[test]
     fn rows_are_counted_like_products(
-        samples in prop::collection::vec(sample(), 1..20),
+        samples in samples(),
         changes in changes(),
+        shrunk in any::<bool>(),
         fields in fields(),
         condition in condition(),
     ) {
         let mut words = Vocabulary::default();
-        let (rows, products) = changed(&samples, &changes, &mut words);
+        let (mut rows, products) = changed(&samples, &changes, &mut words);
+        if shrunk {
+            rows.iter_mut().for_each(CategoryRows::shrink);
+        }
         let filter = RowFilter::new(&condition, ProductStatus::Active, &words).unwrap();
         let mut of_rows = RowTally::new(fields.clone());
         let mut counted = 0;
@@ -214,8 +266,12 @@ proptest! {
             counted += category.count(&filter);
         }
         let mut of_products = FacetTally::new(fields);
-        for (sample, _) in products.iter().filter(|(_, row)| filter.matches(row)) {
-            sample.count(&mut of_products);
+        for (sample, row) in &products {
+            let expected = is_match(&condition, sample);
+            prop_assert_eq!(filter.matches(row), expected);
+            if expected {
+                sample.count(&mut of_products);
+            }
         }
         prop_assert_eq!(contents(&of_rows.finish(&words)), contents(&of_products));
         prop_assert_eq!(counted, of_products.products());
@@ -227,20 +283,31 @@ fn condition() -> impl Strategy<Value = Condition> {
     let categories = prop::collection::vec((1_i64..5).prop_map(CategoryId::from_i64), 0..3);
     let keys = || prop::sample::select(vec!["color", "size", "made", "unknown"]);
     let qualifiers = || prop::sample::select(vec![None, Some("inner"), Some("outer")]);
+    let price = || prop::option::of(-2_i64..6);
+    let end = || {
+        let end = (-4_i8..5, any::<bool>()).prop_map(|(at, included)| End {
+            at: f64::from(at) / 2.0,
+            included,
+        });
+        prop::option::of(end)
+    };
     let texts = vec!["color=red", "size=blau", "made=true", "color=none"];
     let leaf = prop_oneof![
         categories.prop_map(Condition::Category),
         prop::sample::subsequence(texts, 1..3)
             .prop_map(|texts| Condition::Token(texts.into_iter().map(str::to_owned).collect())),
-        (-1_i64..4).prop_map(|gte| Condition::Price(Bounds {
-            gte: Some(gte),
-            lte: Some(3)
-        })),
+        (price(), price()).prop_map(|(gte, lte)| Condition::Price(Bounds { gte, lte })),
         any::<bool>().prop_map(Condition::HasPrice),
         Just(Condition::HalfStars(1.5)),
         prop::sample::select(vec!["book", "game", "film"])
             .prop_map(|kind| Condition::Kind(vec![kind.to_owned()])),
-        (keys(), qualifiers(), -2_i8..2).prop_map(|(key, q, min)| range(key, q, min.into())),
+        (keys(), qualifiers(), end(), end()).prop_map(|(key, qualifier, min, max)| {
+            Condition::SpecRange {
+                key: key.to_owned(),
+                qualifier: qualifier.map(str::to_owned),
+                range: Range { min, max },
+            }
+        }),
         (keys(), qualifiers()).prop_map(|(key, qualifier)| exists(key, qualifier)),
     ];
     leaf.prop_recursive(3, 8, 3, |part| {
@@ -251,6 +318,27 @@ fn condition() -> impl Strategy<Value = Condition> {
             part.clone().prop_map(|part| Condition::Not(Box::new(part))),
         ]
     })
+}
+
+#[test]
+fn ranges_are_found_among_many_numbers() {
+    let (mut words, rows) = shop();
+    let mut category = CategoryRows::new(rows[0].category());
+    // From -10 to 10 in an order of its own.
+    let numbers = (0..201).map(|at| f64::from(at * 77 % 201 - 100) / 10.0);
+    for (id, n) in (1..).zip(numbers) {
+        let lamp = Sample {
+            specs: vec![("size", None, CountedValue::Number(n, None))],
+            ..sample_lamp()
+        };
+        let row = Arc::new(lamp.row(id, &mut words));
+        category.replace(row.id(), Some(&row));
+    }
+    for (min, higher) in [(-10.5, 201), (-7.3, 173), (-0.1, 101), (0.0, 100), (9.9, 1)] {
+        let filter = range("size", None, min);
+        let filter = RowFilter::new(&filter, ProductStatus::Active, &words).unwrap();
+        assert_eq!(category.count(&filter), higher, "above {min}");
+    }
 }
 
 #[test]
@@ -306,9 +394,8 @@ fn a_row_that_only_lists_sort_differently_is_counted_alike() {
     assert_eq!((after, category.bytes()), ((before.0 + 1, before.1), bytes));
 }
 
-/// Two lamps and a table.
-fn shop() -> (Vocabulary, Vec<FacetRow>) {
-    let lamp = Sample {
+fn sample_lamp() -> Sample {
+    Sample {
         kind: "lamp",
         category: 1,
         brand: Some("Acer"),
@@ -319,7 +406,12 @@ fn shop() -> (Vocabulary, Vec<FacetRow>) {
             ("color", None, CountedValue::Text("Red")),
             ("size", Some("inner"), CountedValue::Number(3.0, Some("cm"))),
         ],
-    };
+    }
+}
+
+/// Two lamps and a table.
+fn shop() -> (Vocabulary, Vec<FacetRow>) {
+    let lamp = sample_lamp();
     let other = Sample {
         list_price: None,
         half_stars: None,

@@ -7,7 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FacetTally, KeyTally, TallyFields, TallySpecs};
 use crate::facet::rows::{
-    BRAND, COUNTRY, CategoryRows, Cell, RowFilter, RowSpec, RowValue, TextId, ValueId, Vocabulary,
+    BRAND, COUNTRY, CategoryRows, Cell, Field, RowCount, RowFilter, RowSpec, RowValue, TextId,
+    ValueId, Vocabulary,
 };
 use crate::facet::texts::{CountedText, ProductCounter, Texts};
 use crate::facet::{FacetKey, Numbers, is_identifying};
@@ -18,11 +19,9 @@ use crate::id::CategoryId;
 pub struct RowTally {
     fields: TallyFields,
     built_in: BuiltIn,
-    /// The counted spec keys; `None` for all.
-    specs: Option<FxHashSet<TextId>>,
     products: u64,
-    /// The number of the current product among those with several specs of one key, starting with 1.
-    product: u64,
+    /// The number of the first product of the next category, starting with 1.
+    numbered: u64,
     kinds: Vec<(TextId, u64)>,
     categories: HashMap<CategoryId, u64>,
     prices: Numbers<i64>,
@@ -34,6 +33,8 @@ pub struct RowTally {
     /// The place of a key in `keys`.
     places: FxHashMap<TextId, usize>,
     keys: Vec<CountedKey>,
+    /// The place of the key of the last spec.
+    last_key: usize,
 }
 
 /// Text values that fold alike.
@@ -74,7 +75,7 @@ struct CountedKey {
 enum Products {
     /// This many products, which have no other value of its key.
     Several(u64),
-    /// The product with this number. Its cells are all counted before those of the next number.
+    /// The product with this number. Its cells of a key are counted before those of the next number.
     One(u64),
 }
 
@@ -135,9 +136,8 @@ impl RowTally {
                 ratings: counts(FacetKey::Rating),
             },
             fields,
-            specs: None,
             products: 0,
-            product: 0,
+            numbered: 1,
             kinds: Vec::new(),
             categories: HashMap::new(),
             prices: Numbers::default(),
@@ -146,58 +146,74 @@ impl RowTally {
             groups: FxHashMap::default(),
             places: FxHashMap::default(),
             keys: Vec::new(),
+            last_key: 0,
         }
     }
 
     /// Counts the rows of a category that match. The filter and the vocabulary must be as new as the rows.
     pub fn add(&mut self, rows: &CategoryRows, filter: &RowFilter, vocabulary: &Vocabulary) {
-        let matching = filter.among(rows);
-        let products = u64::try_from(matching.count_ones(..)).unwrap_or(u64::MAX);
-        if products == 0 {
-            return;
-        }
-        if let TallySpecs::These(keys) = &self.fields.specs {
-            let known = keys.iter().filter_map(|key| vocabulary.find(key));
-            self.specs = Some(known.collect());
-        }
-        self.products += products;
-        if self.built_in.categories {
-            *self.categories.entry(rows.category()).or_default() += products;
-        }
-        let mut last = None;
-        let counted = rows.count_cells(&matching, |row, spec| {
-            if last.replace(row.id()) != Some(row.id()) {
-                self.product += 1;
-            }
-            self.count_spec((row.kind, spec), Products::One(self.product), vocabulary);
+        let (keys, are_counted) = match &self.fields.specs {
+            TallySpecs::AllBut(keys) => (keys, false),
+            TallySpecs::These(keys) => (keys, true),
+        };
+        let keys = keys.iter().filter_map(|key| vocabulary.find(key));
+        let keys: FxHashSet<TextId> = keys.collect();
+        let built_in = self.built_in;
+        let counts_field = |field| match field {
+            Field::Kind => true,
+            Field::Brand => built_in.brands,
+            Field::Country => built_in.countries,
+            Field::Price => built_in.prices,
+            Field::Stars => built_in.ratings,
+            Field::Spec(key) => keys.contains(&key) == are_counted,
+        };
+        let before = self.numbered;
+        let products = rows.count_cells(filter, counts_field, |cell, rows| {
+            let products = match rows {
+                RowCount::Several(products) => Products::Several(products.into()),
+                RowCount::One(place) => Products::One(before + u64::from(place)),
+            };
+            self.count_cell(cell, products, vocabulary);
         });
-        for (cell, rows) in counted {
-            self.count_cell(cell, rows.into(), vocabulary);
+        self.numbered += u64::try_from(rows.rows().len()).unwrap_or(u64::MAX);
+        let products = u64::try_from(products).unwrap_or(u64::MAX);
+        self.products += products;
+        if self.built_in.categories && products > 0 {
+            *self.categories.entry(rows.category()).or_default() += products;
         }
     }
 
-    fn count_cell(&mut self, cell: Cell, count: u64, vocabulary: &Vocabulary) {
-        let products = Products::Several(count);
+    fn count_cell(&mut self, cell: Cell, products: Products, vocabulary: &Vocabulary) {
         match cell {
             Cell::Kind(kind) => {
                 let at = self.kind(kind);
-                self.kinds[at].1 += count;
+                self.kinds[at].1 += products.values();
             }
-            Cell::Brand(value) if self.built_in.brands => {
+            Cell::Brand(value) | Cell::Country(value) => {
                 self.count_value(value, products, vocabulary);
             }
-            Cell::Country(value) if self.built_in.countries => {
-                self.count_value(value, products, vocabulary);
-            }
-            Cell::Price(price) if self.built_in.prices => {
-                self.prices.add_products(price, count);
-            }
-            Cell::Stars(stars) if self.built_in.ratings => {
-                super::rate(&mut self.ratings, stars.0, count);
-            }
+            Cell::Price(price) => self.prices.add_products(price, products.values()),
+            Cell::Stars(stars) => super::rate(&mut self.ratings, stars.0, products.values()),
             Cell::Spec(kind, spec) => self.count_spec((kind, spec), products, vocabulary),
-            Cell::Brand(_) | Cell::Country(_) | Cell::Price(_) | Cell::Stars(_) => {}
         }
+    }
+
+    /// Returns the place of a key in `keys`.
+    fn place(&mut self, key: TextId) -> usize {
+        // Many cells of one key come one after the other.
+        if self
+            .keys
+            .get(self.last_key)
+            .is_some_and(|last| last.key == key)
+        {
+            return self.last_key;
+        }
+        let next = self.keys.len();
+        self.last_key = *self.places.entry(key).or_insert(next);
+        if self.last_key == next {
+            self.keys.push(CountedKey::new(key));
+        }
+        self.last_key
     }
 
     /// Returns the place of a kind in `kinds`.
@@ -230,17 +246,8 @@ impl RowTally {
         products: Products,
         vocabulary: &Vocabulary,
     ) {
-        if let Some(counted) = &self.specs
-            && !counted.contains(&spec.key)
-        {
-            return;
-        }
         let kind = self.kind(kind);
-        let next = self.keys.len();
-        let at = *self.places.entry(spec.key).or_insert(next);
-        if at == next {
-            self.keys.push(CountedKey::new(spec.key));
-        }
+        let at = self.place(spec.key);
         let key = &mut self.keys[at];
         let new = products.count(&mut key.products);
         if key.by_kind.len() <= kind {
@@ -316,7 +323,7 @@ impl RowTally {
             }
             let values = values_of(Some(key.key));
             let distinct = u64::try_from(values.len()).unwrap_or(u64::MAX);
-            let is_counted_only = tally.fields.specs == TallySpecs::All
+            let is_counted_only = matches!(tally.fields.specs, TallySpecs::AllBut(_))
                 && is_identifying(key.products.count, distinct);
             tally.keys[at] = KeyTally {
                 key: name.to_string(),

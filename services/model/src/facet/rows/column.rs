@@ -1,0 +1,370 @@
+//! What the rows of a category have in one field.
+
+use std::cmp::Ordering;
+use std::iter;
+
+use fixedbitset::FixedBitSet;
+use rustc_hash::FxHashMap;
+
+use super::{Bits, FacetRow, RowSpec, TextId, ValueId};
+
+/// The code of a row that has several values: specs with the same key. Each is in the row only.
+const SEVERAL: u32 = u32::MAX - 1;
+/// The code of a row without a value.
+const NOTHING: u32 = u32::MAX;
+
+/// To look up a filled row takes about as long as to pass on this many.
+const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 4 };
+/// A row without a value needs less memory than a filled one in a map: up to this many for each of these.
+const ROWS_PER_FILLED: usize = 3;
+
+/// How many rows are in a block of a set of rows.
+const BLOCK: usize = usize::BITS as usize;
+
+/// How many numbers may follow those in order, beside half as many as these.
+const MIN_UNORDERED: usize = if cfg!(test) { 2 } else { 256 };
+
+/// What a distinct cell needs in memory: it is stored twice, once with its code.
+const CELL_BYTES: usize = 2 * size_of::<Cell>() + 8;
+/// What a filled row needs in a map: a place and a code, and its share of what is free.
+const ENTRY_BYTES: usize = 13;
+/// What a column needs in memory beside its cells and codes: itself in a table, three allocations, and room for few cells.
+const COLUMN_BYTES: usize = size_of::<Column>() + size_of::<Field>() + 200;
+
+/// A field that facets count or filters test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::facet) enum Field {
+    Kind,
+    Brand,
+    Country,
+    Price,
+    Stars,
+    /// The specs with a key.
+    Spec(TextId),
+}
+
+/// A value in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::facet) enum Cell {
+    Kind(TextId),
+    Brand(ValueId),
+    Country(ValueId),
+    Price(i64),
+    Stars(Bits),
+    /// A spec of a product of a kind.
+    Spec(TextId, RowSpec),
+}
+
+/// A test of a cell.
+pub(super) trait CellTest {
+    /// Whether it holds for a row with this cell.
+    fn holds(&self, cell: Cell) -> bool;
+
+    /// Where a number is: below those for which the test holds, one of these, or above them; `None` if the test is not
+    /// about a range of numbers alone. Either all finite numbers of a field have a side or none has.
+    fn side(&self, cell: Cell) -> Option<Ordering>;
+}
+
+/// Which rows to count, in both forms that columns need.
+#[derive(Debug)]
+pub(super) struct Matching {
+    pub(super) rows: FixedBitSet,
+    places: Vec<u32>,
+}
+
+/// What the rows of a category have in a field. Each distinct cell has a number, its code.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// By code.
+    cells: Vec<Cell>,
+    /// How many cells at the beginning are finite numbers in ascending order.
+    ordered: usize,
+    /// How many numbers are among the others.
+    unordered: usize,
+    by_cell: FxHashMap<Cell, u32>,
+    codes: Codes,
+    /// How many rows have a code.
+    filled: usize,
+}
+
+#[derive(Debug)]
+enum Codes {
+    /// For each row. Rows behind the last have none; after removals there may be fewer rows.
+    OfAll(Vec<u32>),
+    /// For each filled row.
+    OfFilled(FxHashMap<u32, u32>),
+}
+
+impl Cell {
+    /// Returns a number that is higher for higher numbers; `None` for what is not a finite number.
+    fn place_among_numbers(self) -> Option<i64> {
+        let n = match self {
+            Self::Price(price) => return Some(price),
+            Self::Stars(stars) => stars.0,
+            Self::Spec(_, spec) => spec.value.number()?,
+            Self::Kind(_) | Self::Brand(_) | Self::Country(_) => return None,
+        };
+        // The bits of positive numbers are in order, those of negative ones in reverse.
+        let bits = n.to_bits().cast_signed();
+        n.is_finite()
+            .then_some(if bits < 0 { bits ^ i64::MAX } else { bits })
+    }
+}
+
+impl Matching {
+    pub(super) fn new(rows: FixedBitSet) -> Self {
+        let places = rows.ones().map(number).collect();
+        Self { rows, places }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.places.len()
+    }
+}
+
+impl Column {
+    pub(super) fn new() -> Self {
+        Self {
+            cells: Vec::new(),
+            ordered: 0,
+            unordered: 0,
+            by_cell: FxHashMap::default(),
+            codes: Codes::OfFilled(FxHashMap::default()),
+            filled: 0,
+        }
+    }
+
+    /// Returns the size in memory, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        let codes = match &self.codes {
+            Codes::OfAll(codes) => size_of_val(codes.as_slice()),
+            Codes::OfFilled(codes) => ENTRY_BYTES * codes.len(),
+        };
+        COLUMN_BYTES + CELL_BYTES * self.cells.len() + codes
+    }
+
+    /// Frees the memory that is reserved for more rows.
+    pub(super) fn shrink(&mut self) {
+        self.cells.shrink_to_fit();
+        self.by_cell.shrink_to_fit();
+        match &mut self.codes {
+            Codes::OfAll(codes) => codes.shrink_to_fit(),
+            Codes::OfFilled(codes) => codes.shrink_to_fit(),
+        }
+    }
+
+    /// Puts numbers in order, and chooses the smaller form for a category with this many rows.
+    pub(super) fn fit(&mut self, rows: usize) {
+        self.order();
+        let is_for_all = matches!(self.codes, Codes::OfAll(_));
+        if is_for_all == (ROWS_PER_FILLED * self.filled > rows) {
+            return;
+        }
+        self.codes = match &self.codes {
+            Codes::OfAll(codes) => {
+                let filled = (0..).zip(codes.iter().copied());
+                Codes::OfFilled(filled.filter(|(_, code)| *code != NOTHING).collect())
+            }
+            Codes::OfFilled(codes) => {
+                let mut all = vec![NOTHING; rows];
+                for (place, code) in codes {
+                    all[*place as usize] = *code;
+                }
+                Codes::OfAll(all)
+            }
+        };
+    }
+
+    /// Puts numbers in order. Changes the codes.
+    fn order(&mut self) {
+        if self.unordered == 0 {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        // Stable: cells that are no numbers keep their order.
+        order.sort_by_key(|code| {
+            let place = self.cells[*code].place_among_numbers();
+            (place.is_none(), place)
+        });
+        let mut code_after = vec![0; order.len()];
+        for (after, before) in (0..).zip(&order) {
+            code_after[*before] = after;
+        }
+        let recode = |code: &mut u32| {
+            if let Some(after) = code_after.get(*code as usize) {
+                *code = *after;
+            }
+        };
+        match &mut self.codes {
+            Codes::OfAll(codes) => codes.iter_mut().for_each(recode),
+            Codes::OfFilled(codes) => codes.values_mut().for_each(recode),
+        }
+        self.by_cell.values_mut().for_each(recode);
+        self.cells = order.iter().map(|code| self.cells[*code]).collect();
+        self.ordered += self.unordered;
+        self.unordered = 0;
+    }
+
+    /// Returns the code of a cell; of several without one.
+    pub(super) fn code(&mut self, cell: Option<Cell>) -> u32 {
+        let Some(cell) = cell else {
+            return SEVERAL;
+        };
+        if let Some(code) = self.by_cell.get(&cell) {
+            return *code;
+        }
+        if self.unordered > MIN_UNORDERED + self.ordered / 2 {
+            self.order();
+        }
+        let code = number(self.cells.len());
+        self.by_cell.insert(cell, code);
+        self.cells.push(cell);
+        self.unordered += usize::from(cell.place_among_numbers().is_some());
+        code
+    }
+
+    /// Fills a row that has no code.
+    pub(super) fn put(&mut self, place: u32, code: u32) {
+        self.filled += 1;
+        match &mut self.codes {
+            Codes::OfAll(codes) => {
+                if codes.len() <= place as usize {
+                    codes.resize(place as usize + 1, NOTHING);
+                }
+                codes[place as usize] = code;
+            }
+            Codes::OfFilled(codes) => {
+                codes.insert(place, code);
+            }
+        }
+    }
+
+    /// Empties a filled row. Returns its code.
+    pub(super) fn take(&mut self, place: u32) -> u32 {
+        self.filled -= 1;
+        match &mut self.codes {
+            Codes::OfAll(codes) => std::mem::replace(&mut codes[place as usize], NOTHING),
+            Codes::OfFilled(codes) => codes.remove(&place).unwrap_or(NOTHING),
+        }
+    }
+
+    /// Returns those of so many rows that have a cell for which a test holds. For rows with several, `of_several` tells.
+    pub(super) fn find(
+        &self,
+        rows: usize,
+        test: &impl CellTest,
+        of_several: impl Fn(u32) -> bool,
+    ) -> FixedBitSet {
+        let is_range = |cell: &Cell| test.side(*cell).is_some();
+        let ordered = self.cells[..self.ordered]
+            .first()
+            .filter(|cell| is_range(cell));
+        let (ordered, others) = self.cells.split_at(ordered.map_or(0, |_| self.ordered));
+        let low = ordered.partition_point(|cell| test.side(*cell) == Some(Ordering::Less));
+        let high = ordered.partition_point(|cell| test.side(*cell) != Some(Ordering::Greater));
+        let of_others: Vec<bool> = others.iter().map(|cell| test.holds(*cell)).collect();
+        let (first_other, low, high) = (number(ordered.len()), number(low), number(high));
+        let holds = |place: u32, code: u32| {
+            if code < first_other {
+                return (low..high).contains(&code);
+            }
+            let other = of_others.get((code - first_other) as usize).copied();
+            other.unwrap_or_else(|| code == SEVERAL && of_several(place))
+        };
+        let mut found = FixedBitSet::with_capacity(rows);
+        match &self.codes {
+            Codes::OfAll(codes) => {
+                let blocks = found.as_mut_slice().iter_mut();
+                let places = (0..).step_by(BLOCK);
+                for ((block, codes), first) in blocks.zip(codes.chunks(BLOCK)).zip(places) {
+                    for (bit, code) in (0..).zip(codes) {
+                        *block |= usize::from(holds(first + bit, *code)) << bit;
+                    }
+                }
+            }
+            Codes::OfFilled(codes) => {
+                let holding = codes.iter().filter(|(place, code)| holds(**place, **code));
+                holding.for_each(|(place, _)| found.insert(*place as usize));
+            }
+        }
+        found
+    }
+
+    /// Returns how many rows have each cell, counted in `counts`. Passes on the rows that have several.
+    pub(super) fn count<'a>(
+        &'a self,
+        matching: &Matching,
+        counts: &'a mut Vec<u32>,
+        mut several: impl FnMut(u32),
+    ) -> impl Iterator<Item = (Cell, u32)> + 'a {
+        counts.clear();
+        counts.resize(self.cells.len(), 0);
+        self.for_each_of(matching, |place, code| {
+            match counts.get_mut(code as usize) {
+                Some(count) => *count += 1,
+                None => several(place),
+            }
+        });
+        let counted = self.cells.iter().zip(counts);
+        counted.filter_map(|(cell, rows)| (*rows > 0).then_some((*cell, *rows)))
+    }
+
+    /// Passes on each filled row among these and its code.
+    fn for_each_of(&self, matching: &Matching, mut each: impl FnMut(u32, u32)) {
+        match &self.codes {
+            Codes::OfAll(codes) => {
+                for place in &matching.places {
+                    match codes.get(*place as usize) {
+                        None | Some(&NOTHING) => {}
+                        Some(code) => each(*place, *code),
+                    }
+                }
+            }
+            Codes::OfFilled(codes) if matching.len() < codes.len() / ROWS_PER_LOOKUP => {
+                for place in &matching.places {
+                    if let Some(code) = codes.get(place) {
+                        each(*place, *code);
+                    }
+                }
+            }
+            Codes::OfFilled(codes) => {
+                let matches = |(place, _): &(&u32, &u32)| matching.rows.contains(**place as usize);
+                let matching = codes.iter().filter(matches);
+                matching.for_each(|(place, code)| each(*place, *code));
+            }
+        }
+    }
+}
+
+impl FacetRow {
+    /// Returns the fields that this row has and its cell in each; no cell where it has several.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (Field, Option<Cell>)> + '_ {
+        let built_in = [
+            Some((Field::Kind, Cell::Kind(self.kind))),
+            self.brand.map(|value| (Field::Brand, Cell::Brand(value))),
+            self.country
+                .map(|value| (Field::Country, Cell::Country(value))),
+            self.list_price
+                .map(|price| (Field::Price, Cell::Price(price))),
+            self.half_stars
+                .map(|stars| (Field::Stars, Cell::Stars(Bits(stars)))),
+        ];
+        let built_in = built_in.into_iter().flatten();
+        let specs = self.specs.iter().enumerate().filter_map(|(at, spec)| {
+            let has_key = |other: &RowSpec| other.key == spec.key;
+            let (before, after) = (&self.specs[..at], &self.specs[at + 1..]);
+            if before.iter().any(has_key) {
+                return None;
+            }
+            let is_alone = !after.iter().any(has_key);
+            let cell = is_alone.then_some(Cell::Spec(self.kind, *spec));
+            Some((Field::Spec(spec.key), cell))
+        });
+        iter::chain(built_in.map(|(field, cell)| (field, Some(cell))), specs)
+    }
+}
+
+/// The number of the next item. Codes that are not used any more included, a category has far fewer: each takes memory.
+pub(super) fn number(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
