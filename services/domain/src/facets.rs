@@ -248,6 +248,14 @@ impl Pass {
             .as_deref()
             .map_or_else(TallyFields::all, TallyFields::only)
     }
+
+    /// The facets to count for requests with these selections: without the selected ones, which have passes of their own.
+    fn own_fields(&self, plan: &Plan) -> TallyFields {
+        let others = || TallyFields::all_but(&plan.selected);
+        self.facets
+            .as_deref()
+            .map_or_else(others, TallyFields::only)
+    }
 }
 
 /// A pass before products are read.
@@ -536,15 +544,14 @@ impl Catalog {
         {
             return Ok(Some(Counts::exact(panel, as_of)));
         }
-        let Some((tally, version)) = rows::tally(&rows, condition, &pass.fields()).await else {
+        let Some((tally, version)) = rows::tally(&rows, condition, &pass.own_fields(plan)).await
+        else {
             return Ok(None);
         };
         let panel = if pass.facets.is_some() {
             panel::panel(&tally, reference, &plan.units, limit)
         } else {
-            // Those with a selection are counted in passes of their own.
-            let most = DEFAULT_FACETS + plan.selected.len();
-            panel::panel_of_offered(&tally, reference, (&plan.units, limit), most)
+            panel::panel_of_offered(&tally, reference, (&plan.units, limit), DEFAULT_FACETS)
         };
         let panel = Arc::new(panel);
         if let Some(asked) = asked {
