@@ -3,6 +3,7 @@
 //! A page records what must not happen: errors of scripts, failed requests, requests to other hosts,
 //! and how far its content moves while it loads.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -452,7 +453,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }
@@ -464,9 +465,15 @@ fn thrown(answer: &Value) -> Option<String> {
     Some(description.map_or_else(|| details.to_string(), ToOwned::to_owned))
 }
 
+/// Ends when its standard input is closed, by the end of this process at the latest, and then ends its process group: the
+/// browser, which a script may have started, and the processes of that.
+const GUARD: &str = r#""$@" & read -r nothing; kill -s KILL 0"#;
+
 fn spawn(program: &Path, profile: &Path, host: &str) -> Child {
-    let mut command = Command::new(program);
+    let mut command = Command::new("/bin/sh");
     command
+        .args(["-c", GUARD, "guard"])
+        .arg(program)
         .args([
             "--headless",
             "--remote-debugging-port=0",
@@ -482,8 +489,10 @@ fn spawn(program: &Path, profile: &Path, host: &str) -> Child {
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("--host-resolver-rules=MAP pictures.test {host}"))
         .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .stderr(Stdio::null())
+        .process_group(0);
     // The sandbox of the browser does not work for root, as which tests run in containers.
     if is_root() {
         command.arg("--no-sandbox");
