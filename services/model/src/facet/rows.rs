@@ -20,7 +20,7 @@ mod filter;
 mod order;
 
 pub use category::CategoryRows;
-pub(super) use category::RowCount;
+pub(super) use category::CellRows;
 pub(super) use column::{Cell, Field};
 pub use filter::RowFilter;
 pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};

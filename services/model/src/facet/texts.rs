@@ -50,7 +50,7 @@ struct Spelling {
     seen: ProductCounter,
 }
 
-/// Counts distinct products, which are numbered from 1 and come in ascending order.
+/// Counts distinct products, which are numbered from 1. The values of each come one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProductCounter {
     last: u64,

@@ -2,8 +2,7 @@
 //!
 //! There is a [`Column`] for each field that facets count or filters test: the kind, the price, each spec key. Numbers
 //! of a column are in order, so that a range is found by searching its ends; other tests are evaluated once for each
-//! distinct value. A facet is counted from its column alone. For each
-//! token there is a list of the rows that have it.
+//! distinct value. A facet is counted from its column alone. For each token there is a list of the rows that have it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,13 +22,13 @@ const LIST_BYTES: usize = 40;
 /// What a row needs in memory beside its codes: two references.
 const PLACE_BYTES: usize = 32;
 
-/// How many rows have a cell.
+/// Which rows have a cell.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::facet) enum RowCount {
+pub(in crate::facet) enum CellRows {
     /// This many, which have no other cell in its field.
-    Several(u32),
+    Count(u32),
     /// The row at this place, which has several cells in its field. They are passed on one after the other.
-    One(u32),
+    At(u32),
 }
 
 /// The rows of a category.
@@ -320,7 +319,7 @@ impl CategoryRows {
         &self,
         filter: &RowFilter,
         counts_field: impl Fn(Field) -> bool,
-        mut counted: impl FnMut(Cell, RowCount),
+        mut counted: impl FnMut(Cell, CellRows),
     ) -> usize {
         let matching = Matching::new(filter.among(self));
         if matching.len() == 0 {
@@ -331,10 +330,10 @@ impl CategoryRows {
         for (field, column) in columns.filter(|(field, _)| counts_field(**field)) {
             let cells = column.count(&matching, &mut counts, |place| {
                 for cell in self.cells_of(place, *field) {
-                    counted(cell, RowCount::One(place));
+                    counted(cell, CellRows::At(place));
                 }
             });
-            cells.for_each(|(cell, rows)| counted(cell, RowCount::Several(rows)));
+            cells.for_each(|(cell, rows)| counted(cell, CellRows::Count(rows)));
         }
         matching.len()
     }

@@ -68,7 +68,7 @@ pub(super) trait CellTest {
 /// Which rows to count, in both forms that columns need.
 #[derive(Debug)]
 pub(super) struct Matching {
-    pub(super) rows: FixedBitSet,
+    rows: FixedBitSet,
     places: Vec<u32>,
 }
 

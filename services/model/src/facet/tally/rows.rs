@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FacetTally, KeyTally, TallyFields, TallySpecs};
 use crate::facet::rows::{
-    BRAND, COUNTRY, CategoryRows, Cell, Field, RowCount, RowFilter, RowSpec, RowValue, TextId,
+    BRAND, COUNTRY, CategoryRows, Cell, CellRows, Field, RowFilter, RowSpec, RowValue, TextId,
     ValueId, Vocabulary,
 };
 use crate::facet::texts::{CountedText, ProductCounter, Texts};
@@ -21,7 +21,7 @@ pub struct RowTally {
     built_in: BuiltIn,
     products: u64,
     /// The number of the first product of the next category, starting with 1.
-    numbered: u64,
+    next_number: u64,
     kinds: Vec<(TextId, u64)>,
     categories: HashMap<CategoryId, u64>,
     prices: Numbers<i64>,
@@ -137,7 +137,7 @@ impl RowTally {
             },
             fields,
             products: 0,
-            numbered: 1,
+            next_number: 1,
             kinds: Vec::new(),
             categories: HashMap::new(),
             prices: Numbers::default(),
@@ -167,15 +167,15 @@ impl RowTally {
             Field::Stars => built_in.ratings,
             Field::Spec(key) => keys.contains(&key) == are_counted,
         };
-        let before = self.numbered;
+        let before = self.next_number;
         let products = rows.count_cells(filter, counts_field, |cell, rows| {
             let products = match rows {
-                RowCount::Several(products) => Products::Several(products.into()),
-                RowCount::One(place) => Products::One(before + u64::from(place)),
+                CellRows::Count(products) => Products::Several(products.into()),
+                CellRows::At(place) => Products::One(before + u64::from(place)),
             };
             self.count_cell(cell, products, vocabulary);
         });
-        self.numbered += u64::try_from(rows.rows().len()).unwrap_or(u64::MAX);
+        self.next_number += u64::try_from(rows.rows().len()).unwrap_or(u64::MAX);
         let products = u64::try_from(products).unwrap_or(u64::MAX);
         self.products += products;
         if self.built_in.categories && products > 0 {
