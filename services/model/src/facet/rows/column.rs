@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::iter;
+use std::ops::Range;
 
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
@@ -20,6 +21,12 @@ const ROWS_PER_FILLED: usize = 3;
 
 /// How many rows are in a block of a set of rows.
 const BLOCK: usize = usize::BITS as usize;
+
+/// How many counters a cell has while rows are counted: adding to one twice in a row takes a processor longer than adding
+/// to two.
+const LANES: usize = 4;
+/// Columns with more distinct cells have one counter for each, so that all fit in the nearest cache.
+const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 3 } else { 512 };
 
 /// How many numbers may follow those in order, beside half as many as these.
 const MIN_UNORDERED: usize = if cfg!(test) { 2 } else { 256 };
@@ -85,6 +92,8 @@ pub(super) struct Column {
     codes: Codes,
     /// How many rows have a code.
     filled: usize,
+    /// How many of these have several values.
+    several: usize,
 }
 
 #[derive(Debug)]
@@ -131,6 +140,7 @@ impl Column {
             by_cell: FxHashMap::default(),
             codes: Codes::OfFilled(FxHashMap::default()),
             filled: 0,
+            several: 0,
         }
     }
 
@@ -226,6 +236,7 @@ impl Column {
     /// Fills a row that has no code.
     pub(super) fn put(&mut self, place: u32, code: u32) {
         self.filled += 1;
+        self.several += usize::from(code == SEVERAL);
         match &mut self.codes {
             Codes::OfAll(codes) => {
                 if codes.len() <= place as usize {
@@ -242,10 +253,12 @@ impl Column {
     /// Empties a filled row. Returns its code.
     pub(super) fn take(&mut self, place: u32) -> u32 {
         self.filled -= 1;
-        match &mut self.codes {
+        let code = match &mut self.codes {
             Codes::OfAll(codes) => std::mem::replace(&mut codes[place as usize], NOTHING),
             Codes::OfFilled(codes) => codes.remove(&place).unwrap_or(NOTHING),
-        }
+        };
+        self.several -= usize::from(code == SEVERAL);
+        code
     }
 
     /// Returns those of so many rows that have a cell for which a test holds. For rows with several, `of_several` tells.
@@ -271,8 +284,10 @@ impl Column {
             let other = of_others.get((code - first_other) as usize).copied();
             other.unwrap_or_else(|| code == SEVERAL && of_several(place))
         };
+        let is_range = self.several == 0 && !of_others.contains(&true);
         let mut found = FixedBitSet::with_capacity(rows);
         match &self.codes {
+            Codes::OfAll(codes) if is_range => find_within(codes, low..high, &mut found),
             Codes::OfAll(codes) => {
                 let blocks = found.as_mut_slice().iter_mut();
                 let places = (0..).step_by(BLOCK);
@@ -298,25 +313,56 @@ impl Column {
         mut several: impl FnMut(u32),
     ) -> impl Iterator<Item = (Cell, u32)> + 'a {
         counts.clear();
-        counts.resize(self.cells.len(), 0);
-        self.for_each_of(matching, |place, code| {
-            match counts.get_mut(code as usize) {
-                Some(count) => *count += 1,
-                None => several(place),
-            }
-        });
-        let counted = self.cells.iter().zip(counts);
-        counted.filter_map(|(cell, rows)| (*rows > 0).then_some((*cell, *rows)))
+        let is_everywhere = self.filled == matching.rows.len() && self.several == 0;
+        if is_everywhere && self.cells.len() == 1 {
+            counts.push(number(matching.len()));
+        } else if self.cells.len() <= MAX_CELLS_WITH_LANES {
+            self.count_codes::<LANES>(matching, counts);
+        } else {
+            self.count_codes::<1>(matching, counts);
+        }
+        if self.several > 0 {
+            self.for_each_of(matching, |place, code| {
+                if code == SEVERAL {
+                    several(place);
+                }
+            });
+        }
+        counts.truncate(self.cells.len());
+        let mut counted = FixedBitSet::with_capacity(counts.len());
+        find_within(counts, 1..u32::MAX, &mut counted);
+        counted
+            .into_ones()
+            .map(|code| (self.cells[code], counts[code]))
     }
 
-    /// Passes on each filled row among these and its code.
+    /// Counts the rows with each code.
+    fn count_codes<const LANES: usize>(&self, matching: &Matching, counts: &mut Vec<u32>) {
+        let cells = self.cells.len();
+        counts.resize(LANES * (cells + 1), 0);
+        let (counters, _) = counts.as_chunks_mut::<LANES>();
+        let mut lane = 0;
+        // Rows without one value are counted behind all others: which those are is hard to predict.
+        self.for_each_of(matching, move |_, code| {
+            counters[(code as usize).min(cells)][lane] += 1;
+            lane = (lane + 1) % LANES;
+        });
+        for cell in 0..cells {
+            counts[cell] = counts[LANES * cell..][..LANES].iter().sum();
+        }
+    }
+
+    /// Passes on each filled row among these and its code; others may be passed on as rows without a value.
     fn for_each_of(&self, matching: &Matching, mut each: impl FnMut(u32, u32)) {
         match &self.codes {
+            Codes::OfAll(codes) if matching.len() == matching.rows.len() => {
+                let codes = (0..).zip(&codes[..codes.len().min(matching.len())]);
+                codes.for_each(|(place, code)| each(place, *code));
+            }
             Codes::OfAll(codes) => {
                 for place in &matching.places {
-                    match codes.get(*place as usize) {
-                        None | Some(&NOTHING) => {}
-                        Some(code) => each(*place, *code),
+                    if let Some(code) = codes.get(*place as usize) {
+                        each(*place, *code);
                     }
                 }
             }
@@ -362,6 +408,35 @@ impl FacetRow {
         });
         iter::chain(built_in.map(|(field, cell)| (field, Some(cell))), specs)
     }
+}
+
+/// Finds the places of numbers that are in a range.
+fn find_within(numbers: &[u32], range: Range<u32>, found: &mut FixedBitSet) {
+    let (blocks, rest) = numbers.as_chunks();
+    let mut last = [range.end; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    let blocks = blocks.iter().chain([&last]);
+    for (found, numbers) in found.as_mut_slice().iter_mut().zip(blocks) {
+        *found = are_within(numbers, &range);
+    }
+}
+
+/// Returns a bit for each number: whether it is in a range.
+fn are_within(numbers: &[u32; BLOCK], range: &Range<u32>) -> usize {
+    // The product has the lowest bits of the eight bytes in its highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let length = range.end.saturating_sub(range.start);
+    let mut flags = [0_u8; BLOCK];
+    for (flag, n) in flags.iter_mut().zip(numbers) {
+        *flag = u8::from(n.wrapping_sub(range.start) < length);
+    }
+    let mut bits = [0; size_of::<usize>()];
+    for (bits, eight) in bits.iter_mut().zip(flags.as_chunks().0) {
+        *bits = u64::from_le_bytes(*eight)
+            .wrapping_mul(GATHER)
+            .to_be_bytes()[0];
+    }
+    usize::from_le_bytes(bits)
 }
 
 /// The number of the next item. Codes that are not used any more included, a category has far fewer: each takes memory.
