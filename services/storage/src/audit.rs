@@ -132,12 +132,7 @@ impl Store {
         while let Some(doc) = products.try_next().await? {
             let mut product = ProductAudit::new(doc, encoding)?;
             let id = product.product.id;
-            while stale_ranks.before(&id).await?.is_some() {}
-            let mut is_stale = false;
-            while stale_ranks.at(&id).await?.is_some() {
-                is_stale = true;
-            }
-            if is_stale {
+            if stale_ranks.skip_past(&id).await? {
                 product.ignore_stale_ranks();
             }
             while let Some((_, stored)) = reviews.before(&id).await? {

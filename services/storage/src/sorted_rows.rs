@@ -47,6 +47,16 @@ impl<K: Ord, V> SortedRows<K, V> {
         Ok(row.map(|(_, value)| value))
     }
 
+    /// Skips all rows up to this key. Returns whether one has it.
+    pub(crate) async fn skip_past(&mut self, key: &K) -> Read<bool> {
+        while self.before(key).await?.is_some() {}
+        let mut has_key = false;
+        while self.at(key).await?.is_some() {
+            has_key = true;
+        }
+        Ok(has_key)
+    }
+
     /// Returns the next row.
     pub(crate) async fn next(&mut self) -> Read<Option<(K, V)>> {
         self.key().await?;

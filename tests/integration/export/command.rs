@@ -71,6 +71,47 @@ fn an_export_and_an_import_are_one_command_each() {
     });
 }
 
+/// Options that are wrong for an export to a file, with a part of what is said.
+const WRONG_WITH_FILE: [(&[&str], &str); 12] = [
+    (&["--format", "xml"], "--format"),
+    (&["--filter", "{"], "--filter: not JSON"),
+    (&["--filter", r#"{"colour":1}"#], "--filter: "),
+    (&["--filter", r#"{"price":{}}"#], "--filter: filter.price"),
+    (&["--format", "google-reviews"], "needs --site"),
+    (
+        &["--format", "google-reviews", "--site", "shop"],
+        "--site shop",
+    ),
+    (
+        &["--format", "google-products", "--site", "https://a.example"],
+        "--availability",
+    ),
+    (&["--format", "sitemap"], "needs --site"),
+    (
+        &["--category-path", "/c/{slug}"],
+        "--category-path is for --format sitemap",
+    ),
+    (
+        &[
+            "--format",
+            "sitemap",
+            "--site",
+            "https://a.example",
+            "--category-path",
+            "/c",
+        ],
+        "--category-path /c: ",
+    ),
+    (
+        &["--site", "https://a.example"],
+        "--site is for --format google-reviews",
+    ),
+    (
+        &["--format", "google-reviews", "--restart"],
+        "--restart is for --format jsonl",
+    ),
+];
+
 #[test]
 fn wrong_options_are_refused_by_name() {
     test(async |app| {
@@ -78,48 +119,14 @@ fn wrong_options_are_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         let (file, here) = (path("x"), directory.path().to_str().unwrap());
-        let out = ["export", "--out", &file];
-        let with = |more: &[&'static str]| [&out[..], more].concat();
         fs::write(path("feed.jsonl"), "{\"a\":1}\n").unwrap();
-        for (arguments, said) in [
+        let feed = path("feed.jsonl");
+        let to_file = WRONG_WITH_FILE.iter().map(|(more, said)| {
+            let arguments = [&["export", "--out", &file], *more].concat();
+            (arguments, *said)
+        });
+        let others = [
             (vec!["export"], "--out"),
-            (with(&["--format", "xml"]), "--format"),
-            (with(&["--filter", "{"]), "--filter: not JSON"),
-            (with(&["--filter", r#"{"colour":1}"#]), "--filter: "),
-            (
-                with(&["--filter", r#"{"price":{}}"#]),
-                "--filter: filter.price",
-            ),
-            (with(&["--format", "google-reviews"]), "needs --site"),
-            (
-                with(&["--format", "google-reviews", "--site", "shop"]),
-                "--site shop",
-            ),
-            (
-                with(&["--format", "google-products", "--site", "https://a.example"]),
-                "--availability",
-            ),
-            (with(&["--format", "sitemap"]), "needs --site"),
-            (
-                with(&["--category-path", "/c/{slug}"]),
-                "--category-path is for --format sitemap",
-            ),
-            (
-                [
-                    &with(&["--format", "sitemap", "--site", "https://a.example"])[..],
-                    &["--category-path", "/c"],
-                ]
-                .concat(),
-                "--category-path /c: ",
-            ),
-            (
-                with(&["--site", "https://a.example"]),
-                "--site is for --format google-reviews",
-            ),
-            (
-                with(&["--format", "google-reviews", "--restart"]),
-                "--restart is for --format jsonl",
-            ),
             (
                 vec!["export", "--out", "-", "--format", "csv"],
                 "give a directory as --out",
@@ -127,12 +134,10 @@ fn wrong_options_are_refused_by_name() {
             (vec!["export", "--out", here], "is a directory"),
             (vec!["export", "--out", "x.jsonl.gz"], "pipe it into gzip"),
             (vec!["export", "--digest", "--out", "x"], "--out"),
-            (vec!["import", &path("feed.jsonl")], "give the --mapping"),
-            (
-                vec!["import", &path("feed.jsonl"), "--sample", "1"],
-                "--mapping",
-            ),
-        ] {
+            (vec!["import", &feed], "give the --mapping"),
+            (vec!["import", &feed, "--sample", "1"], "--mapping"),
+        ];
+        for (arguments, said) in to_file.chain(others) {
             let complaint = complaint(app, &arguments);
             assert!(complaint.contains(said), "{arguments:?}: {complaint}");
         }

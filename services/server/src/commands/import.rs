@@ -47,20 +47,12 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
         },
     };
     let database = Database::open(settings, &log_progress).await?;
-    let catalog = if options.mode == ImportMode::DryRun {
-        database.catalog_read_only(settings).await?
+    let (catalog, record) = if options.mode == ImportMode::DryRun {
+        (database.catalog_read_only(settings).await?, None)
     } else {
-        database
-            .store
-            .migrate(FILES, &process_name(), false, &log_progress)
-            .await?;
-        database.require_schema().await?;
-        database.catalog_for_work(settings).await?
-    };
-    let record = if options.mode == ImportMode::DryRun {
-        None
-    } else {
-        Some(begin_record(&catalog, &options, arguments.history_days).await?)
+        let catalog = migrated(&database, settings).await?;
+        let record = begin_record(&catalog, &options, arguments.history_days).await?;
+        (catalog, Some(record))
     };
     let bar = bar();
     let progress = |progress: &Progress| update(&bar, progress);
@@ -91,6 +83,16 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     } else {
         ExitCode::from(INCOMPLETE)
     })
+}
+
+/// Brings the database to the schema of this release, and opens the catalogue.
+async fn migrated(database: &Database, settings: &Common) -> anyhow::Result<Catalog> {
+    let store = &database.store;
+    store
+        .migrate(FILES, &process_name(), false, &log_progress)
+        .await?;
+    database.require_schema().await?;
+    database.catalog_for_work(settings).await
 }
 
 /// Begins the record of a run.

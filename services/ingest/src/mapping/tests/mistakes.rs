@@ -36,68 +36,71 @@ fn an_item_that_fits_no_pattern_costs_only_itself() {
     assert_eq!(refused.unwrap_err().len(), 1);
 }
 
+/// Settings of specs that can do nothing, with a part of the reason.
+const IDLE_SETTINGS: [(&str, &str); 15] = [
+    (
+        "units = { \"dims.*\" = \"cm\" }",
+        "wildcards only in include, exclude and the paths of rules",
+    ),
+    (
+        "rename = { \"a[0]\" = \"a\" }",
+        "a rule for \"a\" with list = \"first\"",
+    ),
+    (
+        "rules = [{ path = \"res[0]\", key = \"x\" }]",
+        "a rule for \"res\" with list = \"first\"",
+    ),
+    (
+        "rules = [{ path = \"a\", category = \"Lamp\" }]",
+        "without product.specs.category",
+    ),
+    (
+        "rename_in = { Lamp = { a = \"b\" } }",
+        "without product.specs.category",
+    ),
+    ("units = { a = \"furlong\" }", "`vitrine units` lists"),
+    (
+        "rules = [{ path = \"a\", then_cut_at = \"|\" }]",
+        "cut_at cuts a whole text",
+    ),
+    (
+        "rules = [{ path = \"a\", list = \"each\", separator = \"|\" }]",
+        "list = \"join\", which no rule has",
+    ),
+    (
+        "rules = [{ path = \"a\", unit_values = { MMT = \"mm\" } }]",
+        "no rule has one of them",
+    ),
+    (
+        "rules = [{ path = \"a\", key = \"b\", where_item = { b = 1 } }]",
+        "`where` is one on the row",
+    ),
+    (
+        "rules = [{ path = \"a\", unit = \"mm\", split = [\"{w} x {h} mm\", \"{w} x {h:cm} cm\"] }]",
+        "rules[0].split: a pattern has cm beside its placeholders, and the values are read as mm; \
+         {w:cm} reads a value as cm, {w:mm} as mm",
+    ),
+    (
+        "rules = [{ path = \"a\", split = \"{w:furlong} x\" }]",
+        "`vitrine units` lists",
+    ),
+    (
+        "rules = [{ path = \"a\", split = \"{_:mm} x {w}\" }]",
+        "{_} is thrown away",
+    ),
+    (
+        "rules = [{ path = \"a\", split = \"{.key:mm}: {.}\" }]",
+        "are texts without a unit",
+    ),
+    (
+        "rules = [{ path = \"a\", split = \"{.key}\" }]",
+        "need {.}, the value",
+    ),
+];
+
 #[test]
 fn settings_that_can_do_nothing_are_refused_with_what_can() {
-    for (settings, reason) in [
-        (
-            "units = { \"dims.*\" = \"cm\" }",
-            "wildcards only in include, exclude and the paths of rules",
-        ),
-        (
-            "rename = { \"a[0]\" = \"a\" }",
-            "a rule for \"a\" with list = \"first\"",
-        ),
-        (
-            "rules = [{ path = \"res[0]\", key = \"x\" }]",
-            "a rule for \"res\" with list = \"first\"",
-        ),
-        (
-            "rules = [{ path = \"a\", category = \"Lamp\" }]",
-            "without product.specs.category",
-        ),
-        (
-            "rename_in = { Lamp = { a = \"b\" } }",
-            "without product.specs.category",
-        ),
-        ("units = { a = \"furlong\" }", "`vitrine units` lists"),
-        (
-            "rules = [{ path = \"a\", then_cut_at = \"|\" }]",
-            "cut_at cuts a whole text",
-        ),
-        (
-            "rules = [{ path = \"a\", list = \"each\", separator = \"|\" }]",
-            "list = \"join\", which no rule has",
-        ),
-        (
-            "rules = [{ path = \"a\", unit_values = { MMT = \"mm\" } }]",
-            "no rule has one of them",
-        ),
-        (
-            "rules = [{ path = \"a\", key = \"b\", where_item = { b = 1 } }]",
-            "`where` is one on the row",
-        ),
-        (
-            "rules = [{ path = \"a\", unit = \"mm\", split = [\"{w} x {h} mm\", \"{w} x {h:cm} cm\"] }]",
-            "rules[0].split: a pattern has cm beside its placeholders, and the values are read as mm; \
-             {w:cm} reads a value as cm, {w:mm} as mm",
-        ),
-        (
-            "rules = [{ path = \"a\", split = \"{w:furlong} x\" }]",
-            "`vitrine units` lists",
-        ),
-        (
-            "rules = [{ path = \"a\", split = \"{_:mm} x {w}\" }]",
-            "{_} is thrown away",
-        ),
-        (
-            "rules = [{ path = \"a\", split = \"{.key:mm}: {.}\" }]",
-            "are texts without a unit",
-        ),
-        (
-            "rules = [{ path = \"a\", split = \"{.key}\" }]",
-            "need {.}, the value",
-        ),
-    ] {
+    for (settings, reason) in IDLE_SETTINGS {
         let error = refusal(&specs_with(settings));
         assert!(error.contains(reason), "{settings}: {error}");
     }

@@ -75,35 +75,35 @@ fn conditions_and_lists_make_products_and_reviews_of_rows() {
     assert_eq!((products.len(), reviews), (0, vec!["8 of 7".to_owned()]));
 }
 
+/// A mapping of nested objects that names values of all objects around a value.
+const NESTED: &str = r#"
+    version = 1
+    system = "shop"
+    [product]
+    each = "producers[].wines"
+    where_item = { "^producers.closed" = { known = false } }
+    external_id = "id"
+    name = { template = "{^producers.name} {name}" }
+    kind = { value = "wine" }
+    category = ["^wines.color"]
+    media = { each = "photos", url = "src", alt = "^wines.name" }
+    [[product.specs.rules]]
+    path = "year"
+    where = { "^producers.name" = "Abel" }
+    also = true
+    key = "region"
+    template = "{^producers.region}"
+    [review]
+    each = "producers[].wines[].ratings[]"
+    external_id = { template = "{^wines.id}-{^item}" }
+    product = "^wines.id"
+    rating = "stars"
+    author = { name = "^producers.name" }
+"#;
+
 #[test]
 fn values_of_all_items_around_can_be_named() {
-    let mapping = parse(
-        r#"
-        version = 1
-        system = "shop"
-        [product]
-        each = "producers[].wines"
-        where_item = { "^producers.closed" = { known = false } }
-        external_id = "id"
-        name = { template = "{^producers.name} {name}" }
-        kind = { value = "wine" }
-        category = ["^wines.color"]
-        media = { each = "photos", url = "src", alt = "^wines.name" }
-        [[product.specs.rules]]
-        path = "year"
-        where = { "^producers.name" = "Abel" }
-        also = true
-        key = "region"
-        template = "{^producers.region}"
-        [review]
-        each = "producers[].wines[].ratings[]"
-        external_id = { template = "{^wines.id}-{^item}" }
-        product = "^wines.id"
-        rating = "stars"
-        author = { name = "^producers.name" }
-        "#,
-    )
-    .unwrap();
+    let mapping = parse(NESTED).unwrap();
     let row = json!({"producers": [
         {"name": "Abel", "region": "Baden", "wines": [
             {"id": "w1", "name": "Gutedel", "color": "White", "year": 2024,

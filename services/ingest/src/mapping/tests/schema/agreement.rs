@@ -49,27 +49,25 @@ fn is_valid(schema: &Value, root: &Value, value: &Value) -> bool {
         "maximum" => value
             .as_f64()
             .is_none_or(|number| number <= rule.as_f64().unwrap()),
-        "minLength" | "maxLength" => value.as_str().is_none_or(|text| {
-            let length = text.chars().count() as u64;
-            let limit = rule.as_u64().unwrap();
-            if keyword == "minLength" {
-                length >= limit
-            } else {
-                length <= limit
-            }
-        }),
-        "minItems" | "maxItems" => value.as_array().is_none_or(|items| {
-            let length = items.len() as u64;
-            let limit = rule.as_u64().unwrap();
-            if keyword == "minItems" {
-                length >= limit
-            } else {
-                length <= limit
-            }
-        }),
+        "minLength" => length(value.as_str()).is_none_or(|length| length >= limit(rule)),
+        "maxLength" => length(value.as_str()).is_none_or(|length| length <= limit(rule)),
+        "minItems" => value
+            .as_array()
+            .is_none_or(|items| items.len() >= limit(rule)),
+        "maxItems" => value
+            .as_array()
+            .is_none_or(|items| items.len() <= limit(rule)),
         "description" | "title" | "$schema" | "$defs" => true,
         other => panic!("the test does not know the keyword {other}"),
     })
+}
+
+fn length(text: Option<&str>) -> Option<usize> {
+    text.map(|text| text.chars().count())
+}
+
+fn limit(rule: &Value) -> usize {
+    rule.as_u64().unwrap().try_into().unwrap()
 }
 
 fn properties(rules: &Map<String, Value>, root: &Value, object: &Map<String, Value>) -> bool {
@@ -113,6 +111,89 @@ const VALUES: [&str; 13] = [
     "[{ from = \"a\" }]",
 ];
 const ON_BAD: [&str; 3] = ["reject_line", "drop_value", "ignore"];
+
+/// Where `on_bad` may be, or may not: the name of the place, a mapping with a gap there, and whether it may.
+const ON_BAD_PLACES: [(&str, &str, bool); 19] = [
+    ("defaults", "[defaults]\n{}", true),
+    (
+        "field",
+        "[product]\nPRODUCT\n[product.brand]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "first of several",
+        "[product]\nPRODUCT\n[[product.brand]]\nfrom = \"a\"\n{}\n[[product.brand]]\nfrom = \"b\"",
+        true,
+    ),
+    (
+        "part",
+        "[product]\nPRODUCT\n[product.brand]\ntemplate = \"{p}\"\n[product.brand.parts.p]\nfrom = \"a\"\n{}",
+        false,
+    ),
+    (
+        "amount",
+        "[product]\nPRODUCT\n[product.price]\ncurrency = \"c\"\n[product.price.amount]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "currency",
+        "[product]\nPRODUCT\n[product.price]\namount = \"c\"\n[product.price.currency]\nfrom = \"a\"\n{}",
+        false,
+    ),
+    (
+        "supplier",
+        "[product]\nPRODUCT\n[product.supplier.name]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "media",
+        "[product]\nPRODUCT\n[[product.media]]\nurl = { from = \"a\", {} }",
+        true,
+    ),
+    (
+        "detail",
+        "[product]\nPRODUCT\n[product.details.fit]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    ("specs", "[product]\nPRODUCT\n[product.specs]\n{}", true),
+    (
+        "rule",
+        "[product]\nPRODUCT\n[[product.specs.rules]]\npath = \"a\"\n{}",
+        true,
+    ),
+    (
+        "category",
+        "[product]\nPRODUCT_BUT_CATEGORY\n[product.category]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "rating",
+        "[review]\nREVIEW_BUT_RATING\n[review.rating]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "author",
+        "[review]\nREVIEW\n[review.author.id]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "attributes",
+        "[review]\nREVIEW\n[review.attributes]\nfrom = \"a\"\n{}",
+        true,
+    ),
+    (
+        "key of a join",
+        "[join.x]\nfile = \"units.csv\"\nfrom = \"a\"\n[join.x.key]\nfrom = \"path\"\n{}\n[product]\nPRODUCT",
+        false,
+    ),
+    (
+        "join",
+        "[join.x]\nfile = \"units.csv\"\nkey = \"path\"\n[join.x.from]\nfrom = \"a\"\n{}\n[product]\nPRODUCT",
+        false,
+    ),
+    ("product", "[product]\n{}\nPRODUCT", false),
+    ("file", "{}\n[product]\nPRODUCT", false),
+];
 
 /// A whole mapping with this line in a part.
 fn with_line(text: &str, line: &str) -> String {
@@ -178,88 +259,7 @@ fn what_the_reader_takes_is_valid_by_the_schema() {
 #[test]
 fn on_bad_is_valid_where_the_reader_takes_it() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
-    let places = [
-        ("defaults", "[defaults]\n{}", true),
-        (
-            "field",
-            "[product]\nPRODUCT\n[product.brand]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "first of several",
-            "[product]\nPRODUCT\n[[product.brand]]\nfrom = \"a\"\n{}\n[[product.brand]]\nfrom = \"b\"",
-            true,
-        ),
-        (
-            "part",
-            "[product]\nPRODUCT\n[product.brand]\ntemplate = \"{p}\"\n[product.brand.parts.p]\nfrom = \"a\"\n{}",
-            false,
-        ),
-        (
-            "amount",
-            "[product]\nPRODUCT\n[product.price]\ncurrency = \"c\"\n[product.price.amount]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "currency",
-            "[product]\nPRODUCT\n[product.price]\namount = \"c\"\n[product.price.currency]\nfrom = \"a\"\n{}",
-            false,
-        ),
-        (
-            "supplier",
-            "[product]\nPRODUCT\n[product.supplier.name]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "media",
-            "[product]\nPRODUCT\n[[product.media]]\nurl = { from = \"a\", {} }",
-            true,
-        ),
-        (
-            "detail",
-            "[product]\nPRODUCT\n[product.details.fit]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        ("specs", "[product]\nPRODUCT\n[product.specs]\n{}", true),
-        (
-            "rule",
-            "[product]\nPRODUCT\n[[product.specs.rules]]\npath = \"a\"\n{}",
-            true,
-        ),
-        (
-            "category",
-            "[product]\nPRODUCT_BUT_CATEGORY\n[product.category]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "rating",
-            "[review]\nREVIEW_BUT_RATING\n[review.rating]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "author",
-            "[review]\nREVIEW\n[review.author.id]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "attributes",
-            "[review]\nREVIEW\n[review.attributes]\nfrom = \"a\"\n{}",
-            true,
-        ),
-        (
-            "key of a join",
-            "[join.x]\nfile = \"units.csv\"\nfrom = \"a\"\n[join.x.key]\nfrom = \"path\"\n{}\n[product]\nPRODUCT",
-            false,
-        ),
-        (
-            "join",
-            "[join.x]\nfile = \"units.csv\"\nkey = \"path\"\n[join.x.from]\nfrom = \"a\"\n{}\n[product]\nPRODUCT",
-            false,
-        ),
-        ("product", "[product]\n{}\nPRODUCT", false),
-        ("file", "{}\n[product]\nPRODUCT", false),
-    ];
-    for (place, text, expected) in places {
+    for (place, text, expected) in ON_BAD_PLACES {
         let text = if place == "defaults" {
             format!("{text}\n[product]\nPRODUCT")
         } else {
