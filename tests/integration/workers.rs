@@ -36,7 +36,7 @@ fn one_process_runs_the_workers_and_another_takes_over() {
             ("b", "a", b.left)
         };
         assert_eq!(a.term, 1);
-        // The command that took the lease saw one time of the server; the other one may have begun before it.
+        // The time of the server stands still within a command: the one that took the lease has all of it.
         assert_eq!(left, LEASE);
         // The holder renews it; another process does not get it.
         assert_eq!(take(first).await.term, 1);

@@ -19,13 +19,12 @@ const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 4 };
 /// A row without a value needs less memory than a filled one in a map: up to this many for each of these.
 const ROWS_PER_FILLED: usize = 3;
 
-/// How many rows are in a block of a set of rows.
+/// How many bits are in a block of a set.
 const BLOCK: usize = usize::BITS as usize;
 
-/// How many counters a cell has while rows are counted: adding to one twice in a row takes a processor longer than adding
-/// to two.
+/// How many counters a cell has while rows are counted, in turn: a processor that adds to one again at once waits for it.
 const LANES: usize = 4;
-/// Columns with more distinct cells have one counter for each, so that all fit in the nearest cache.
+/// Cells of columns with more distinct ones have one counter each: the counters of all should fit in the nearest cache.
 const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 3 } else { 512 };
 
 /// How many numbers may follow those in order, beside half as many as these.
@@ -128,6 +127,11 @@ impl Matching {
 
     pub(super) const fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// Whether every row matches.
+    fn is_all(&self) -> bool {
+        self.len() == self.rows.len()
     }
 }
 
@@ -284,10 +288,12 @@ impl Column {
             let other = of_others.get((code - first_other) as usize).copied();
             other.unwrap_or_else(|| code == SEVERAL && of_several(place))
         };
-        let is_range = self.several == 0 && !of_others.contains(&true);
+        let holds_for_codes_only = self.several == 0 && !of_others.contains(&true);
         let mut found = FixedBitSet::with_capacity(rows);
         match &self.codes {
-            Codes::OfAll(codes) if is_range => find_within(codes, low..high, &mut found),
+            Codes::OfAll(codes) if holds_for_codes_only => {
+                find_within(codes, low..high, &mut found);
+            }
             Codes::OfAll(codes) => {
                 let blocks = found.as_mut_slice().iter_mut();
                 let places = (0..).step_by(BLOCK);
@@ -310,11 +316,12 @@ impl Column {
         &'a self,
         matching: &Matching,
         counts: &'a mut Vec<u32>,
-        mut several: impl FnMut(u32),
+        mut each_several: impl FnMut(u32),
     ) -> impl Iterator<Item = (Cell, u32)> + 'a {
         counts.clear();
-        let is_everywhere = self.filled == matching.rows.len() && self.several == 0;
-        if is_everywhere && self.cells.len() == 1 {
+        let rows = matching.rows.len();
+        let all_have_the_same = (self.cells.len(), self.filled, self.several) == (1, rows, 0);
+        if all_have_the_same {
             counts.push(number(matching.len()));
         } else if self.cells.len() <= MAX_CELLS_WITH_LANES {
             self.count_codes::<LANES>(matching, counts);
@@ -324,11 +331,11 @@ impl Column {
         if self.several > 0 {
             self.for_each_of(matching, |place, code| {
                 if code == SEVERAL {
-                    several(place);
+                    each_several(place);
                 }
             });
         }
-        counts.truncate(self.cells.len());
+        // Many counts are zero, in no order that a processor could predict: they are passed over in blocks.
         let mut counted = FixedBitSet::with_capacity(counts.len());
         find_within(counts, 1..u32::MAX, &mut counted);
         counted
@@ -336,27 +343,28 @@ impl Column {
             .map(|code| (self.cells[code], counts[code]))
     }
 
-    /// Counts the rows with each code.
-    fn count_codes<const LANES: usize>(&self, matching: &Matching, counts: &mut Vec<u32>) {
+    /// Counts the rows with each code. A cell has this many counters meanwhile.
+    fn count_codes<const PER_CELL: usize>(&self, matching: &Matching, counts: &mut Vec<u32>) {
         let cells = self.cells.len();
-        counts.resize(LANES * (cells + 1), 0);
-        let (counters, _) = counts.as_chunks_mut::<LANES>();
+        counts.resize(PER_CELL * (cells + 1), 0);
+        let (counters, _) = counts.as_chunks_mut::<PER_CELL>();
         let mut lane = 0;
-        // Rows without one value are counted behind all others: which those are is hard to predict.
+        // Rows with no value or several have a place behind all cells: a processor could not predict which those are.
         self.for_each_of(matching, move |_, code| {
             counters[(code as usize).min(cells)][lane] += 1;
-            lane = (lane + 1) % LANES;
+            lane = (lane + 1) % PER_CELL;
         });
         for cell in 0..cells {
-            counts[cell] = counts[LANES * cell..][..LANES].iter().sum();
+            counts[cell] = counts[PER_CELL * cell..][..PER_CELL].iter().sum();
         }
+        counts.truncate(cells);
     }
 
-    /// Passes on each filled row among these and its code; others may be passed on as rows without a value.
+    /// Passes on each filled row among these and its code; an empty one may be passed on too, with [`NOTHING`].
     fn for_each_of(&self, matching: &Matching, mut each: impl FnMut(u32, u32)) {
         match &self.codes {
-            Codes::OfAll(codes) if matching.len() == matching.rows.len() => {
-                let codes = (0..).zip(&codes[..codes.len().min(matching.len())]);
+            Codes::OfAll(codes) if matching.is_all() => {
+                let codes = (0..).zip(codes);
                 codes.for_each(|(place, code)| each(place, *code));
             }
             Codes::OfAll(codes) => {
@@ -410,36 +418,39 @@ impl FacetRow {
     }
 }
 
-/// Finds the places of numbers that are in a range.
-fn find_within(numbers: &[u32], range: Range<u32>, found: &mut FixedBitSet) {
-    let (blocks, rest) = numbers.as_chunks();
+/// Finds the indices of values that are in a range.
+fn find_within(values: &[u32], range: Range<u32>, found: &mut FixedBitSet) {
+    let (blocks, rest) = values.as_chunks();
     let mut last = [range.end; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     let blocks = blocks.iter().chain([&last]);
-    for (found, numbers) in found.as_mut_slice().iter_mut().zip(blocks) {
-        *found = are_within(numbers, &range);
+    for (block, values) in found.as_mut_slice().iter_mut().zip(blocks) {
+        *block = are_within(values, &range);
     }
 }
 
-/// Returns a bit for each number: whether it is in a range.
-fn are_within(numbers: &[u32; BLOCK], range: &Range<u32>) -> usize {
+/// Returns a bit for each value: whether it is in a range.
+fn are_within(values: &[u32; BLOCK], range: &Range<u32>) -> usize {
     // The product has the lowest bits of the eight bytes in its highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
-    let length = range.end.saturating_sub(range.start);
+    let length = range.end - range.start;
     let mut flags = [0_u8; BLOCK];
-    for (flag, n) in flags.iter_mut().zip(numbers) {
-        *flag = u8::from(n.wrapping_sub(range.start) < length);
+    for (flag, value) in flags.iter_mut().zip(values) {
+        *flag = u8::from(value.wrapping_sub(range.start) < length);
     }
-    let mut bits = [0; size_of::<usize>()];
-    for (bits, eight) in bits.iter_mut().zip(flags.as_chunks().0) {
-        *bits = u64::from_le_bytes(*eight)
+    let mut bytes = [0; size_of::<usize>()];
+    for (byte, eight) in bytes.iter_mut().zip(flags.as_chunks().0) {
+        *byte = u64::from_le_bytes(*eight)
             .wrapping_mul(GATHER)
             .to_be_bytes()[0];
     }
-    usize::from_le_bytes(bits)
+    usize::from_le_bytes(bytes)
 }
 
 /// The number of the next item. Codes that are not used any more included, a category has far fewer: each takes memory.
 pub(super) fn number(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -334,10 +334,22 @@ fn ranges_are_found_among_many_numbers() {
         let row = Arc::new(lamp.row(id, &mut words));
         category.replace(row.id(), Some(&row));
     }
-    for (min, higher) in [(-10.5, 201), (-7.3, 173), (-0.1, 101), (0.0, 100), (9.9, 1)] {
-        let filter = range("size", None, min);
-        let filter = RowFilter::new(&filter, ProductStatus::Active, &words).unwrap();
-        assert_eq!(category.count(&filter), higher, "above {min}");
+    let count = |category: &CategoryRows, filter: &Condition| {
+        let filter = RowFilter::new(filter, ProductStatus::Active, &words).unwrap();
+        category.count(&filter)
+    };
+    // At first the last numbers are not in order.
+    for _ in 0..2 {
+        for (min, higher) in [(-10.5, 201), (-7.3, 173), (-0.1, 101), (0.0, 100), (9.9, 1)] {
+            let above = range("size", None, min);
+            assert_eq!(count(&category, &above), higher, "above {min}");
+            let others = Condition::Not(Box::new(above.clone()));
+            assert_eq!(count(&category, &others), 201 - higher, "not above {min}");
+            let both = Condition::All(vec![above, at_most("size", 5.0)]);
+            let within = higher.saturating_sub(50);
+            assert_eq!(count(&category, &both), within, "above {min}, to 5");
+        }
+        category.shrink();
     }
 }
 
@@ -446,6 +458,18 @@ fn range(key: &str, qualifier: Option<&str>, min: f64) -> Condition {
         key: key.to_owned(),
         qualifier: qualifier.map(str::to_owned),
         range: Range { min, max: None },
+    }
+}
+
+fn at_most(key: &str, max: f64) -> Condition {
+    let max = Some(End {
+        at: max,
+        included: true,
+    });
+    Condition::SpecRange {
+        key: key.to_owned(),
+        qualifier: None,
+        range: Range { min: None, max },
     }
 }
 
