@@ -16,8 +16,9 @@ const NOTHING: u32 = u32::MAX;
 
 /// To look up a filled row takes about as long as to pass on this many.
 const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 4 };
-/// A row without a value needs less memory than a filled one in a map: up to this many for each of these.
-const ROWS_PER_FILLED: usize = 3;
+/// A list of the codes of all rows is passed over much faster than a map of the filled ones. It needs more memory if fewer
+/// than one row in three is filled, and is used down to one in this many.
+const ROWS_PER_FILLED: usize = if cfg!(test) { 3 } else { 8 };
 
 /// How many bits are in a block of a set.
 const BLOCK: usize = usize::BITS as usize;
@@ -167,7 +168,7 @@ impl Column {
         }
     }
 
-    /// Puts numbers in order, and chooses the smaller form for a category with this many rows.
+    /// Puts numbers in order, and chooses the form of the codes for a category with this many rows.
     pub(super) fn fit(&mut self, rows: usize) {
         self.order();
         let is_for_all = matches!(self.codes, Codes::OfAll(_));
