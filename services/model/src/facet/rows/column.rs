@@ -289,10 +289,10 @@ impl Column {
             let other = of_others.get((code - first_other) as usize).copied();
             other.unwrap_or_else(|| code == SEVERAL && of_several(place))
         };
-        let holds_for_codes_only = self.several == 0 && !of_others.contains(&true);
+        let only_range_holds = self.several == 0 && !of_others.contains(&true);
         let mut found = FixedBitSet::with_capacity(rows);
         match &self.codes {
-            Codes::OfAll(codes) if holds_for_codes_only => {
+            Codes::OfAll(codes) if only_range_holds => {
                 find_within(codes, low..high, &mut found);
             }
             Codes::OfAll(codes) => {
