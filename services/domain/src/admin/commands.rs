@@ -36,7 +36,7 @@ use crate::{Catalog, DomainError};
 
 /// How often a mutation is attempted in all. The pauses take two seconds: on a busy machine, one was
 /// not enough beside the worker that renames suppliers.
-const MAX_ATTEMPTS: u32 = 13;
+pub(crate) const MAX_ATTEMPTS: u32 = 13;
 /// After this many failed attempts an abandoned transaction is suspected.
 const SUSPICIOUS_ATTEMPTS: u32 = 3;
 /// How long recorded answers are kept: two days.

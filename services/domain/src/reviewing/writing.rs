@@ -11,6 +11,7 @@ use vitrine_model::idempotency::IdempotencyKey;
 use vitrine_model::import::digest;
 use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_model::review::{Author, QueueReason, Queued, Review, ReviewStatus, ReviewVersion};
+use vitrine_storage::backoff;
 use vitrine_storage::claims::Claim;
 use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, SubmitOutcome};
 use vitrine_storage::write::Answer;
@@ -19,14 +20,30 @@ use super::checks::{self, Checked};
 use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
 use super::hot_products::Known;
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
-use crate::admin::commands::{ANSWER_KEPT_MILLIS, idempotency_key, key_clash};
+use crate::admin::commands::{ANSWER_KEPT_MILLIS, MAX_ATTEMPTS, idempotency_key, key_clash};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
-/// How often a write is tried when the data changes after it was read.
-const MAX_TRIES: usize = 5;
 /// The maximum number of versions returned per review.
 const MAX_VERSIONS: u32 = 50;
+
+/// Attempts a write until it returns an outcome; `None` means that the data has changed since it was
+/// read. Pauses before each further attempt, so that several writers of one review do not overtake
+/// each other again and again.
+async fn retry_changed<T, Fut>(attempt: impl Fn() -> Fut) -> Result<T, DomainError>
+where
+    Fut: Future<Output = Result<Option<T>, DomainError>>,
+{
+    for nth in 0..MAX_ATTEMPTS {
+        if nth > 0 {
+            tokio::time::sleep(backoff(nth)).await;
+        }
+        if let Some(outcome) = attempt().await? {
+            return Ok(outcome);
+        }
+    }
+    Err(DomainError::Unavailable(None))
+}
 
 /// A review that is being submitted.
 struct Submission {
@@ -75,12 +92,7 @@ impl Catalog {
         if let Some(outcome) = self.submit_to_known(&submission).await? {
             return Ok(outcome);
         }
-        for _ in 0..MAX_TRIES {
-            if let Some(outcome) = self.try_submit(&submission).await? {
-                return Ok(outcome);
-            }
-        }
-        Err(DomainError::Unavailable(None))
+        retry_changed(|| self.try_submit(&submission)).await
     }
 
     /// Stores a review of a product that is in memory or known to be hot, without reading the
@@ -425,24 +437,20 @@ impl Catalog {
     where
         F: Future<Output = Result<Next, DomainError>>,
     {
-        for _ in 0..MAX_TRIES {
+        retry_changed(async || {
             let Some(before) = self.find_review(key).await? else {
-                return Ok(refused(no_review(), None));
+                return Ok(Some(refused(no_review(), None)));
             };
             match decide(before).await? {
-                Next::Answer(outcome) => return Ok(outcome),
+                Next::Answer(outcome) => Ok(Some(outcome)),
                 Next::Unchanged(review) => {
                     let pending = review.dirty;
-                    return Ok(done(review, pending));
+                    Ok(Some(done(review, pending)))
                 }
-                Next::Write(change) => {
-                    if let Some(outcome) = self.write_change(*change).await? {
-                        return Ok(outcome);
-                    }
-                }
+                Next::Write(change) => self.write_change(*change).await,
             }
-        }
-        Err(DomainError::Unavailable(None))
+        })
+        .await
     }
 
     /// Writes a change and folds it; `None` when another writer was faster.
@@ -824,5 +832,40 @@ pub(super) fn stale(review: &Review, expected: i64) -> UserError {
             &[&"expectedRevision"],
             message,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Attempts a write that fails `failures` times; returns its result and the number of attempts.
+    async fn attempted(failures: u32) -> (Result<u32, DomainError>, u32) {
+        let attempts = Cell::new(0);
+        let result = retry_changed(async || {
+            attempts.set(attempts.get() + 1);
+            Ok((attempts.get() > failures).then(|| attempts.get()))
+        });
+        (result.await, attempts.get())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_is_attempted_until_it_returns_an_outcome() {
+        for failures in [0, 1, 12] {
+            let (result, attempts) = attempted(failures).await;
+            assert_eq!((result.unwrap(), attempts), (failures + 1, failures + 1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_others_always_overtake_fails_after_more_than_a_second() {
+        let began = tokio::time::Instant::now();
+        let (result, attempts) = attempted(u32::MAX).await;
+        assert!(matches!(result, Err(DomainError::Unavailable(None))));
+        assert_eq!(attempts, MAX_ATTEMPTS);
+        // Half of the longest pauses in all.
+        assert!(began.elapsed() > std::time::Duration::from_secs(1));
     }
 }
