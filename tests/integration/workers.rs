@@ -337,7 +337,11 @@ fn another_process_takes_over_within_seconds_of_a_kill() {
         let one = work(app);
         let held = eventually("a holder", Duration::from_mins(1), || holder(app)).await;
         let two = work(app);
-        let waits = async || two.output().contains("working").then_some(());
+        let waits = async || {
+            two.output()
+                .contains("the background workers run")
+                .then_some(())
+        };
         eventually("a second process", Duration::from_mins(1), waits).await;
         rename("Nord").await;
         one.signal("KILL");

@@ -34,7 +34,7 @@ impl Catalog {
                 }
                 // The token is outdated or damaged: the woken workers check everything instead.
                 Err(error) => {
-                    tracing::info!(%error, "the change stream starts at the current time");
+                    tracing::info!(%error, "the saved resume token cannot be used: the change stream starts at the current time, and the workers check everything");
                 }
             }
         }

@@ -22,10 +22,10 @@ pub const HOURS_KEPT_DAYS: i64 = 90;
 /// Daily counts are kept for this many days: three years.
 pub const DAYS_KEPT_DAYS: i64 = 1096;
 /// The maximum age of an event: older events are rejected.
-pub const LATEST_MILLIS: i64 = DAY_MILLIS;
+pub const MAX_EVENT_AGE_MILLIS: i64 = DAY_MILLIS;
 /// How far in the future, by this process's clock, an event may be dated; it then counts as of now.
 /// Later ones are rejected.
-pub const AHEAD_MILLIS: i64 = 5 * 60 * 1000;
+pub const MAX_EVENT_LEAD_MILLIS: i64 = 5 * 60 * 1000;
 /// The weight of a view in activity scores.
 pub const VIEW_WEIGHT: i64 = 1;
 /// The weight of adding a product to a cart, in views.
@@ -204,9 +204,9 @@ fn start_of(at: Timestamp, length: i64) -> Timestamp {
 /// Why the time of an event is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidEventTime {
-    /// More than [`LATEST_MILLIS`] (a day) ago.
+    /// More than [`MAX_EVENT_AGE_MILLIS`] (a day) ago.
     TooOld,
-    /// More than [`AHEAD_MILLIS`] (five minutes) in the future.
+    /// More than [`MAX_EVENT_LEAD_MILLIS`] (five minutes) in the future.
     Ahead,
 }
 
@@ -215,10 +215,10 @@ pub enum InvalidEventTime {
 pub fn event_time(at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, InvalidEventTime> {
     let Some(at) = at else { return Ok(now) };
     let ahead = at.as_millis() - now.as_millis();
-    if ahead > AHEAD_MILLIS {
+    if ahead > MAX_EVENT_LEAD_MILLIS {
         return Err(InvalidEventTime::Ahead);
     }
-    if -ahead > LATEST_MILLIS {
+    if -ahead > MAX_EVENT_AGE_MILLIS {
         return Err(InvalidEventTime::TooOld);
     }
     Ok(at.min(now))
@@ -425,7 +425,7 @@ mod tests {
     fn events_too_old_or_in_the_future_are_rejected() {
         let now = at(NOW);
         assert_eq!(event_time(None, now), Ok(now));
-        let soon = now.plus_millis(AHEAD_MILLIS);
+        let soon = now.plus_millis(MAX_EVENT_LEAD_MILLIS);
         assert_eq!(
             event_time(Some(soon), now),
             Ok(now),
@@ -435,7 +435,7 @@ mod tests {
             event_time(Some(soon.plus_millis(1)), now),
             Err(InvalidEventTime::Ahead)
         );
-        let late = now.plus_millis(-LATEST_MILLIS);
+        let late = now.plus_millis(-MAX_EVENT_AGE_MILLIS);
         assert_eq!(event_time(Some(late), now), Ok(late));
         assert_eq!(
             event_time(Some(late.plus_millis(-1)), now),

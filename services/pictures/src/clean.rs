@@ -39,9 +39,9 @@ pub enum PictureRefusal {
     /// A format that is allowed, but not to its end or not in order.
     #[error("is damaged or incomplete {0}; send the whole file")]
     Damaged(&'static str),
-    /// A moving picture.
-    #[error("is a moving picture; send one that stands still")]
-    Moving,
+    /// An animated picture.
+    #[error("is an animated picture; send a still one")]
+    Animated,
     /// A file that is too large.
     #[error("has more than {} MiB; send a smaller picture", MAX_PICTURE_BYTES / 1_024 / 1_024)]
     TooLarge,

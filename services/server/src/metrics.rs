@@ -114,9 +114,9 @@ impl Counters {
             self.activity => "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
             self.connections => "connections", "Open connections of the API, including those of WebSockets";
             self.connection_events => "connection_events", "What has happened to connections of the API";
-            self.sockets => "sockets", "Open WebSocket connections";
-            self.operations => "subscriptions", "Running operations on WebSocket connections";
-            self.slow => "slow_sockets", "WebSocket connections closed because the client did not read its messages";
+            self.sockets => "sockets", "Open WebSocket connections and streams of server-sent events";
+            self.operations => "subscriptions", "Running operations on WebSocket connections and streams of server-sent events";
+            self.slow => "slow_sockets", "WebSocket connections and streams of server-sent events closed because the client did not read";
             self.folded => "folded_reviews", "Reviews that the workers have counted in their products";
             self.recounted => "audited_products", "Products whose ratings the audit has recounted";
             self.rounds => "audit_rounds", "Complete rounds of the audit over all products";

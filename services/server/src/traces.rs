@@ -151,9 +151,9 @@ async fn send(request: Request<Bytes>) -> anyhow::Result<Response<Bytes>> {
     }
     let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
     let connector = TlsConnector::from(Arc::new(tls_client(roots)?));
-    let name = ServerName::try_from(host).context("the host's name")?;
+    let name = ServerName::try_from(host).context("reading the host name for TLS")?;
     let stream = connector.connect(name, stream).await;
-    exchange(stream.context("encrypting")?, request).await
+    exchange(stream.context("performing the TLS handshake")?, request).await
 }
 
 async fn exchange(

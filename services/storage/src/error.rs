@@ -63,7 +63,7 @@ pub enum StorageError {
     Contended(#[source] Error),
     /// The requested position is so old that the database no longer has it, or that finding it
     /// takes too long.
-    #[error("the requested position is too far back")]
+    #[error("the requested position is no longer in the oplog, or takes too long to find")]
     HistoryLost,
     /// The server did not confirm the operation in time. It may still take effect.
     #[error("the database has not answered in time")]

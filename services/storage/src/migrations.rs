@@ -160,7 +160,7 @@ pub enum MigrationError {
     },
     /// Another process holds the lock and does not finish.
     #[error(
-        "another process is migrating this database and does not finish; if no such process is running, the lock expires within a minute"
+        "another process is migrating this database and does not finish; wait for it, or, if no such process is running, try again in a minute, when its lock has expired"
     )]
     Locked,
     /// The database failed.

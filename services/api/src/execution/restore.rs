@@ -41,7 +41,12 @@ fn restore_error(error: ServerError, request_id: &str) -> ResponseError {
         // that is an internal error, and its text must not be sent to clients.
         if let Some(left_out) = REFUSED.permit() {
             let message = &error.message;
-            tracing::error!(request_id, message, left_out, "the library refused");
+            tracing::error!(
+                request_id,
+                message,
+                left_out,
+                "async-graphql refused a request that was valid; the client received an internal error"
+            );
         }
         let mut internal = ResponseError::internal(request_id).located(locations);
         internal.path = error.path;

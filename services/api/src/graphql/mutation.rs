@@ -539,8 +539,9 @@ impl Mutation {
         record_activity(ctx, input).await.some_at(ctx)
     }
 
-    /// Erases an author from reviews and copies of them, earlier versions, votes, replies, reports
-    /// and purchases. If the erasure is interrupted, background workers complete it.
+    /// Erases an author from reviews and copies of them, earlier versions, votes, replies, reports,
+    /// purchases, uploaded pictures and idempotency records. If the erasure is interrupted,
+    /// background workers complete it.
     async fn erase_author(
         &self,
         ctx: &Context<'_>,

@@ -537,7 +537,8 @@ impl Query {
     }
 
     /// Exports everything an author wrote, page by page: reviews in any status, their earlier
-    /// versions, votes, reports, replies for the shop, and purchases. Needs the role admin.
+    /// versions, votes, reports, replies for the shop, purchases and uploaded pictures. Needs the
+    /// role admin.
     async fn export_author(
         &self,
         ctx: &Context<'_>,

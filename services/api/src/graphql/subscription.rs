@@ -62,8 +62,9 @@ pub(crate) struct RatingEvent {
     at: DateTime,
 }
 
-/// The subscription root. Subscriptions use WebSockets with the protocol `graphql-transport-ws`. A
-/// client that reads too slowly is disconnected and can resume with its last cursor.
+/// The subscription root. Subscriptions are delivered over WebSockets with the protocol
+/// `graphql-transport-ws`, or as server-sent events with the protocol `graphql-sse`. A client that
+/// reads too slowly is disconnected and can resume with its last cursor.
 #[Root]
 impl Subscription {
     /// The reviews of a product as they become visible, each once, in that order. A review that was

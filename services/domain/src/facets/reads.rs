@@ -1,8 +1,9 @@
 //! What one request may read to count facets. Its passes share it, so that a filter with many
 //! selections costs no more than a large category.
 
-/// The target size of a sample, so that it reaches 10,000 although the first slot is a guess.
-const SAMPLE_SIZE: u64 = 11_000;
+/// The maximum target size of a sample. It is above 10,000 because the number of further slots is
+/// estimated from the first one.
+const MAX_SAMPLE_SIZE: u64 = 11_000;
 /// The minimum number of products that a sample may read, however little is left.
 const MIN_SAMPLE_READS: u64 = 1_000;
 /// The maximum number of index entries that the exact counts of selected values read.
@@ -27,7 +28,7 @@ pub(super) enum Share {
 impl Share {
     /// The number of products that a sample should have.
     pub(super) fn sample_size(reads: u64) -> u64 {
-        reads.min(SAMPLE_SIZE)
+        reads.min(MAX_SAMPLE_SIZE)
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
     fn one_pass_may_read_nearly_everything() {
         let mut budget = ReadBudget::new(20_000);
         assert_eq!(budget.share(&[None]), [Share::Sample(15_000)]);
-        assert_eq!(Share::sample_size(15_000), SAMPLE_SIZE);
+        assert_eq!(Share::sample_size(15_000), MAX_SAMPLE_SIZE);
         let mut budget = ReadBudget::new(20_000);
         assert_eq!(budget.share(&[Some(20_000)]), [Share::All(20_000)]);
     }

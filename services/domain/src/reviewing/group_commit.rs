@@ -154,11 +154,11 @@ impl Catalog {
                     let _ = answer.send(Err(DomainError::Unavailable(None)));
                 }
             }
-            // Dropping the senders tells the senders.
+            // Dropping the senders ends the wait of the callers with an error.
             Ok(Err(lost)) => {
                 static LOST: LineLimiter = LineLimiter::new();
                 if let Some(left_out) = LOST.permit() {
-                    tracing::error!(error = %lost, left_out, "reviews may not have been looked up or stored");
+                    tracing::error!(error = %lost, left_out, "a batch of look-ups or writes of reviews was lost; its callers received an error");
                 }
             }
         }

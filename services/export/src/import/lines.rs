@@ -29,7 +29,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Its first line is not that of an export.
-    #[error("{} was not written by vitrine export: its first line is another", .0.display())]
+    #[error("{} was not written by vitrine export: its first line is not the header of an export", .0.display())]
     NoExport(PathBuf),
     /// A newer release wrote it.
     #[error("{} has format {version}; this release reads formats up to {FORMAT}", path.display())]

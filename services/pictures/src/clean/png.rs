@@ -26,7 +26,7 @@ pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
     let mut png = Png::from_bytes(bytes).map_err(|_| DAMAGED)?;
     let (width, height) = png.dimensions().ok_or(DAMAGED)?;
     if png.chunk_by_type(*b"acTL").is_some() {
-        return Err(PictureRefusal::Moving);
+        return Err(PictureRefusal::Animated);
     }
     let orientation = png.exif().and_then(|exif| Orientation::of(&exif));
     let chunks = png.chunks_mut();

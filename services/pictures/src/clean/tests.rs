@@ -86,7 +86,7 @@ fn other_files_are_refused_by_name() {
         &include_bytes!("fixtures/moving.png")[..],
         include_bytes!("fixtures/moving.webp"),
     ] {
-        assert_eq!(cleaned(moving), Err(PictureRefusal::Moving));
+        assert_eq!(cleaned(moving), Err(PictureRefusal::Animated));
     }
 }
 

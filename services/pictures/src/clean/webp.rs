@@ -29,7 +29,7 @@ pub(super) fn clean(bytes: Bytes) -> Result<CleanPicture, PictureRefusal> {
     let mut webp = WebP::from_bytes(bytes).map_err(|_| DAMAGED)?;
     let (width, height) = webp.dimensions().ok_or(DAMAGED)?;
     if webp.has_chunk(CHUNK_ANIM) || webp.has_chunk(CHUNK_ANMF) {
-        return Err(PictureRefusal::Moving);
+        return Err(PictureRefusal::Animated);
     }
     let orientation = webp.exif().and_then(|exif| Orientation::of(&exif));
     let chunks = webp.chunks_mut();

@@ -99,10 +99,12 @@ impl DocumentAddress {
             let stream = TcpStream::connect((self.host.as_str(), port)).await;
             let stream = stream.context("connecting")?;
             if self.is_encrypted {
-                let name = ServerName::try_from(self.host.clone()).context("the host's name")?;
+                let name = ServerName::try_from(self.host.clone())
+                    .context("reading the host name for TLS")?;
                 let connector = TlsConnector::from(Arc::new(tls(roots)?));
                 let stream = connector.connect(name, stream).await;
-                self.exchange(stream.context("encrypting")?).await
+                self.exchange(stream.context("performing the TLS handshake")?)
+                    .await
             } else {
                 self.exchange(stream).await
             }

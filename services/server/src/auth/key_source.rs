@@ -225,7 +225,7 @@ impl KeyKeeper {
     fn store(&mut self, keys: KeySet, ignored: Vec<String>) {
         for line in ignored {
             if self.logged.len() < MAX_REMEMBERED && !self.logged.contains(&line) {
-                tracing::warn!("of the keys of tokens, one is ignored: {line}");
+                tracing::warn!("a key for verifying tokens is ignored: {line}");
                 self.logged.insert(line);
             }
         }

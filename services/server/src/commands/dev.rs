@@ -168,17 +168,27 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
     match Database::start(&cli.common, local.clone(), &log_progress).await {
         Ok(database) => {
             if cli.dev.reset {
-                database.store.drop_database().await.context("resetting")?;
+                database
+                    .store
+                    .drop_database()
+                    .await
+                    .context("deleting the data of the local database (--reset)")?;
                 let pictures = database.local.as_ref().map(LocalData::reset_pictures);
-                pictures.transpose().context("resetting")?;
+                pictures
+                    .transpose()
+                    .context("deleting the uploaded pictures (--reset)")?;
             }
             Ok(database)
         }
         // A reset also deletes data that this mongod cannot read.
         Err(error) if cli.dev.reset && cannot_use_data(&error) => {
             tracing::warn!("deleting the data, because it cannot be used: {error:#}");
-            local.reset().context("resetting")?;
-            local.reset_pictures().context("resetting")?;
+            local
+                .reset()
+                .context("deleting the data of the local database (--reset)")?;
+            local
+                .reset_pictures()
+                .context("deleting the uploaded pictures (--reset)")?;
             Database::start(&cli.common, local, &log_progress).await
         }
         Err(error) => Err(error),

@@ -106,7 +106,7 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
             .start_monitoring(&opened)
             .start_workers(&opened, &process_name());
         let _ = catalog.set(opened);
-        tracing::info!("working");
+        tracing::info!("the background workers run");
         Ok(database)
     });
     let (ready, metrics) = (workers.ready(), workers.metrics());

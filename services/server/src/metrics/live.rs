@@ -77,12 +77,12 @@ const REQUESTS_WAITING: Description = (
 const LARGE_REQUESTS_RUNNING: Description = (
     "large_requests_running",
     MetricType::Gauge,
-    "Large GraphQL queries that do not wait for each other any longer",
+    "Large GraphQL queries that have stopped waiting for other large queries",
 );
 const LARGE_REQUESTS_WAITING: Description = (
     "large_requests_waiting",
     MetricType::Gauge,
-    "Large GraphQL queries that wait for each other",
+    "Large GraphQL queries that wait for other large queries",
 );
 const PRODUCT_BYPASSES: Description = (
     "product_memory_bypasses",
@@ -117,7 +117,7 @@ const ROW_BYTES: Description = (
 const PRODUCT_AGE: Description = (
     "product_memory_age_seconds",
     MetricType::Gauge,
-    "Time since the memory of products was last known to lack no change",
+    "Time since the memory of products was last confirmed to be up to date",
 );
 
 type Description = (&'static str, MetricType, &'static str);
