@@ -1,4 +1,4 @@
-//! Whether requests cost what they are priced at, and what the dearest allowed request costs.
+//! Whether requests cost what they are priced at, and what the most expensive allowed request costs.
 //!
 //! `cargo bench --bench costs -- [OPTIONS]`
 //!
@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `--products N`, `--reviews N` | the size of the generated catalogue | 20,000 and 200,000 |
 //! | `--queries N` | generated queries that are compared with their prices | 300 |
-//! | `--search N` | requests that the search for the dearest one may try | 600 |
+//! | `--search N` | requests that the search for the most expensive one may try | 600 |
 //! | `--seed N` | other queries | 1 |
 //! | `--feed FILE --mapping NAME` | real feeds instead of a generated catalogue | |
 //! | `--data DIR` | keeps the database there, and loads it only once | temporary |
@@ -61,7 +61,7 @@ use testbed::Testbed;
 
 /// The category of huge products in generated catalogues.
 const HEAVY: &str = "heavyweights";
-/// What the dearest request may cost.
+/// What the most expensive request may cost.
 const MAX_CPU_MILLIS: f64 = 250.0;
 /// A query may cost at most so many times its price.
 const MAX_RATIO: f64 = 3.0;
@@ -88,7 +88,7 @@ struct Options {
     /// The generated queries that are compared with their prices.
     #[arg(long, default_value_t = 300)]
     queries: usize,
-    /// The requests that the search for the dearest one may try.
+    /// The requests that the search for the most expensive one may try.
     #[arg(long, default_value_t = 600)]
     search: usize,
     /// Other queries.
@@ -110,7 +110,7 @@ async fn run(options: Options) {
     let contents = options.feeds.contents().unwrap_or(generated);
     load::fill(server.uri(), "costs", &contents).await;
     let testbed = Testbed::open(server.uri(), "costs", 5).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     let catalogue = Catalogue::of(&testbed).await;
     let bench = Bench::new(&testbed);
     calibrate(&bench, &catalogue, &options).await;
@@ -170,7 +170,7 @@ fn most(costs: &[(Query, Cost)], of: impl Fn(&Cost) -> usize) -> usize {
     costs.iter().map(|(_, cost)| of(cost)).max().unwrap_or(0)
 }
 
-/// Looks for the dearest request within the limit: keeps the dearest so far and changes them.
+/// Looks for the most expensive request within the limit: keeps the most expensive so far and changes them.
 async fn search(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) {
     let mut kept: Vec<(Genes, Query, Cost)> = Vec::new();
     let mut memory = 0;
@@ -191,13 +191,16 @@ async fn search(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) {
         kept.sort_by_key(|(_, _, cost)| std::cmp::Reverse(cost.cpu()));
         kept.truncate(KEPT);
     }
-    let mut dearest = Vec::new();
+    let mut largest = Vec::new();
     for (_, query, _) in kept.into_iter().take(5) {
         let cost = bench.measure(&query).await;
-        dearest.push((query, cost));
+        largest.push((query, cost));
     }
-    print("the dearest requests found within the limit", &dearest);
-    let most = dearest.iter().map(|(_, cost)| testbed::millis(cost.cpu()));
+    print(
+        "the most expensive requests found within the limit",
+        &largest,
+    );
+    let most = largest.iter().map(|(_, cost)| testbed::millis(cost.cpu()));
     let most = most.fold(0.0, f64::max);
     println!(
         "at most {most:.0} ms of CPU (aim {MAX_CPU_MILLIS:.0}), {:.1} MB of memory in any request of the search",

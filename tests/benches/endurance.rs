@@ -9,7 +9,7 @@
 //! | `--seed N` | what random requests are made of | 1 |
 //!
 //! Two processes serve and one works, on a replica set of three servers. Four callers read product
-//! pages and four write reviews, sixteen send dear requests or leave, four send random requests. Every
+//! pages and four write reviews, sixteen send expensive requests or leave, four send random requests. Every
 //! minute something fails: the primary steps down, a server freezes for 15 seconds, a process is
 //! killed. All of them share the processors. At the end every acknowledged review must be stored once,
 //! and the audit must find nothing.

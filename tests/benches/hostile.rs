@@ -1,11 +1,11 @@
-//! What callers notice while others send the dearest requests that are allowed.
+//! What callers notice while others send the most expensive requests that are allowed.
 //!
 //! `cargo bench --bench hostile -- [OPTIONS]`
 //!
 //! | option | effect | default |
 //! |---|---|---|
 //! | `--products N`, `--reviews N` | the size of the generated catalogue | 20,000 and 200,000 |
-//! | `--attackers N` | connections that send dear requests, each from an address of its own | 64 |
+//! | `--attackers N` | connections that send expensive requests, each from an address of its own | 64 |
 //! | `--seconds N` | how long each phase lasts | 30 |
 //! | `--data DIR` | keeps the database there, and loads it only once | temporary |
 //!
@@ -51,8 +51,8 @@ use load::Contents;
 use serde_json::{Value, json};
 use start::start;
 use testbed::{Testbed, millis};
-use vitrine_harness::dear::DEAR;
 use vitrine_harness::eventually;
+use vitrine_harness::expensive::EXPENSIVE;
 use vitrine_harness::http::{self, Connection};
 use vitrine_harness::process::Service;
 
@@ -70,7 +70,7 @@ struct Options {
     /// The reviews of the generated catalogue.
     #[arg(long, default_value_t = 200_000)]
     reviews: usize,
-    /// The connections that send dear requests, each from an address of its own.
+    /// The connections that send expensive requests, each from an address of its own.
     #[arg(long, default_value_t = 64)]
     attackers: usize,
     /// How long each phase lasts.
@@ -95,7 +95,7 @@ async fn run(options: Options) {
     };
     load::fill(server.uri(), NAME, &contents).await;
     let testbed = Testbed::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     let slugs = testbed
         .data("{ products(first: 100) { nodes { slug } } }", &json!({}))
         .await;
@@ -173,17 +173,17 @@ async fn ask(connection: &mut Connection, request: &Value) -> Value {
     connection.ask(body.as_bytes(), None).await.unwrap().json()
 }
 
-/// Prints what the dear requests cost; they must be allowed.
+/// Prints what the expensive requests cost; they must be allowed.
 async fn show_costs(address: &str) {
     let mut connection = Connection::open(address, "192.0.2.2").await.unwrap();
-    for (number, query) in DEAR.iter().enumerate() {
+    for (number, query) in EXPENSIVE.iter().enumerate() {
         let start = Instant::now();
         let answer = ask(&mut connection, &json!({ "query": query })).await;
         let errors = &answer["errors"];
         assert!(errors.is_null(), "{query}\n{errors:#}");
         let cost = &answer["extensions"]["cost"]["requested"];
         println!(
-            "dear request {number}: {cost} units, {:.0} ms alone",
+            "expensive request {number}: {cost} units, {:.0} ms alone",
             millis(start.elapsed())
         );
     }
@@ -242,7 +242,7 @@ async fn shop(address: &str, slugs: &[&str], phase: Duration) -> Pages {
     pages
 }
 
-/// Sends dear requests until it is over; returns the code of each answer.
+/// Sends expensive requests until it is over; returns the code of each answer.
 async fn attack(address: &str, number: usize, over: &AtomicBool) -> Vec<String> {
     let from = format!("198.51.100.{}", number % 250);
     let mut connection = Connection::open(address, &from).await.unwrap();
@@ -250,7 +250,7 @@ async fn attack(address: &str, number: usize, over: &AtomicBool) -> Vec<String> 
     let mut query = number;
     while !over.load(Ordering::Relaxed) {
         query += 1;
-        let request = json!({ "query": DEAR[query % DEAR.len()] });
+        let request = json!({ "query": EXPENSIVE[query % EXPENSIVE.len()] });
         let answer = ask(&mut connection, &request).await;
         let code = match &answer["errors"][0]["extensions"]["code"] {
             Value::String(code) => code.clone(),

@@ -135,7 +135,7 @@ async fn run(options: Options) {
     }
     let (directory, server) = database(&options).await;
     let testbed = Testbed::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     let facts = Facts::of(&testbed.direct).await;
     facts.print();
     let place = Place {
@@ -212,7 +212,7 @@ async fn database(options: &Options) -> (TempDir, Instance) {
         return (temporary, server);
     };
     let testbed = Testbed::open(server.uri(), NAME, 1).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     drop(testbed);
     server.stop().await.unwrap();
     let copy = tempfile::tempdir_in(options.data.as_ref().unwrap()).unwrap();
@@ -284,7 +284,7 @@ fn keep(only: &[String], subjects: &mut [Subject]) {
 
 /// Does what background workers would do after writes, so that each row begins with it done.
 async fn settle(testbed: &Testbed) {
-    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_and_move_ranks().await.unwrap().reviews > 0 {}
     testbed.catalog.work_off(Worker::Ranks).await.unwrap();
     // What changed in the first run is counted in the second.
     let mut panels = PanelState::default();

@@ -11,7 +11,7 @@
 //! | `--rounds N` | how often each case is asked at least; 7 |
 //! | `--tenth` | a tenth of the made-up catalogue as well, and what facets cost beside it |
 //!
-//! It starts a mongod of its own, with a cache of 1.5 GB. The data of `--data` is loaded anew when
+//! It starts a mongod of its own, with a cache of 1.5 GB. The data of `--data` is loaded again when
 //! other data is asked for or indexes are missing; changes to what is stored need another DIR.
 //!
 //! | column | what it says |
@@ -20,7 +20,7 @@
 //! | CPU ms | the CPU time of the whole mongod per request, from `extra_info.user_time_us` and `system_time_us` of `serverStatus`, so nothing else may use that mongod; its background work is counted, what asking for it costs is not; after a change it is the median, else the mean of all rounds |
 //! | keys, docs | index keys and documents examined, by the profiler, in one more request |
 //! | cmds | commands sent in that request |
-//! | found | how many rows or facets were given, or the error |
+//! | found | how many rows or facets were returned, or the error |
 
 #![expect(
     clippy::print_stdout,
@@ -147,7 +147,7 @@ async fn measure_facets(testbed: &Testbed, scopes: &[Scope]) -> Vec<Row> {
     testbed.touch(&scopes[0].product()).await;
     Row::print_head("facets before anything is precomputed");
     measure(testbed, &cases::live_facets(scopes, true)).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     Row::print_head("facets");
     let mut rows = measure(testbed, &cases::counted_facets(scopes)).await;
     rows.extend(measure(testbed, &cases::live_facets(scopes, false)).await);
@@ -160,7 +160,7 @@ async fn measure_others(testbed: &Testbed, scopes: &[Scope], heavy: Option<&str>
     measure(testbed, &cases::lists(scopes)).await;
     Row::print_head("searches");
     measure(testbed, &cases::searches(&scopes[0])).await;
-    load::count_ahead(&testbed.catalog).await;
+    load::precompute_panels(&testbed.catalog).await;
     Row::print_head("pages");
     measure(testbed, &cases::pages(&scopes[0], heavy)).await;
 }
@@ -173,7 +173,7 @@ async fn measure(testbed: &Testbed, cases: &[Case]) -> Vec<Row> {
     rows
 }
 
-/// The facets of a catalogue that is a tenth as large, and how much dearer the large one is.
+/// The facets of a catalogue that is a tenth as large, and how much more expensive the large one is.
 async fn compare(tenth: &Testbed, scopes: &[Scope], large: &[Row]) {
     let mut smaller = Vec::new();
     for scope in scopes {

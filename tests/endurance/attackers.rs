@@ -7,21 +7,21 @@ use tokio::time::{sleep, timeout};
 
 use super::fuzzer::Fuzzer;
 use super::{Report, Stage};
-use vitrine_harness::dear::DEAR;
+use vitrine_harness::expensive::EXPENSIVE;
 use vitrine_harness::http::{Connection, Reply};
 use vitrine_harness::token::token;
 
 /// How long a caller who is over its limit, or finds no process, waits.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Sends dear requests; leaves now and then before the answer comes, or within a request.
+/// Sends expensive requests; leaves now and then before the answer comes, or within a request.
 pub(super) async fn attack(stage: &Stage, number: usize) {
     let from = format!("198.51.100.{}", number % 250);
     let mut connection = None;
     let mut sent = number;
     while !stage.is_over() {
         sent += 1;
-        let body = json!({ "query": DEAR[sent % DEAR.len()] }).to_string();
+        let body = json!({ "query": EXPENSIVE[sent % EXPENSIVE.len()] }).to_string();
         let leaves = sent.is_multiple_of(7);
         let asked = async {
             let mut kept = match connection.take() {

@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     pub(crate) readers: usize,
     /// How many callers write reviews, one after the other.
     pub(crate) writers: usize,
-    /// How many callers send the dearest requests that are allowed, or leave without an answer.
+    /// How many callers send the most expensive requests that are allowed, or leave without an answer.
     pub(crate) attackers: usize,
     /// How many callers send random requests, one of three as an admin.
     pub(crate) fuzzers: usize,

@@ -410,7 +410,7 @@ impl App {
     /// When the database fails.
     pub async fn run_background_work(&self) {
         self.catalog.drain().await;
-        let folded = self.catalog.fold_pending().await;
+        let folded = self.catalog.fold_and_move_ranks().await;
         folded.expect("the database answers");
         for worker in [Worker::Bundles, Worker::Activity] {
             let done = self.catalog.work_off(worker).await;
@@ -442,8 +442,8 @@ impl App {
             )
         };
         let mut lines: Vec<String> = found.differences.iter().map(line).collect();
-        if found.waiting > 0 {
-            lines.push(format!("{} reviews are not counted", found.waiting));
+        if found.dirty_reviews > 0 {
+            lines.push(format!("{} reviews are not counted", found.dirty_reviews));
         }
         assert!(
             lines.is_empty() && found.count() == 0,

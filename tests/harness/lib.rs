@@ -34,17 +34,17 @@
 //! | [`mongod`] | the database server of a test run |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
-//! | [`dear`] | the dearest requests that a stranger may send |
+//! | [`expensive`] | the most expensive requests that a stranger may send |
 //! | [`xml`] | XML as trees, and the rules of feeds |
 //! | [`environment`] | everything that is read from the environment |
 
 pub mod app;
 pub mod browser;
-pub mod dear;
 pub mod documents;
 pub mod drafts;
 pub mod environment;
 pub mod eventually;
+pub mod expensive;
 pub mod faults;
 pub mod http;
 mod left_databases;

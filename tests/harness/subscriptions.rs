@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
-use vitrine_api::execution::{AnswerLimits, EventGate, GraphqlRequest, GraphqlResponse};
+use vitrine_api::execution::{EventGate, GraphqlRequest, GraphqlResponse, ResponseLimits};
 use vitrine_api::graphql::{Role, Session, Viewer};
 use vitrine_domain::Catalog;
 
@@ -75,7 +75,7 @@ impl App {
         let prepared = prepared.expect("the document is valid");
         let events = self
             .engine
-            .subscribe(prepared, AnswerLimits::NONE, gate, |request| {
+            .subscribe(prepared, ResponseLimits::NONE, gate, |request| {
                 session.attach(request)
             });
         Subscription(events)

@@ -1272,7 +1272,7 @@ fn a_product_that_cannot_be_written_does_not_block_the_popularity_of_others() {
             let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             assert!(run.is_err(), "nothing else is left");
             // It terminates.
-            assert!(app.catalog.fold_pending().await.is_err());
+            assert!(app.catalog.fold_and_move_ranks().await.is_err());
         };
         app.with_damaged("bulb", "name_key", Box::pin(work())).await;
         assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 1);

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
-use vitrine_api::execution::{AnswerLimits, CostCheck, GraphqlRequest};
+use vitrine_api::execution::{CostCheck, GraphqlRequest, ResponseLimits};
 use vitrine_api::graphql::{
     Budget, CostGuard, CostLimits, RateLimiter, RateLimits, Session, Viewer,
 };
@@ -291,9 +291,9 @@ fn every_list_counts_towards_the_limit_of_an_answer() {
         app.has_reviews([review("lamp", 1, 5)]).await;
         app.run_background_work().await;
         let answer = async |query: &str, values: usize| {
-            let limits = AnswerLimits {
+            let limits = ResponseLimits {
                 values,
-                ..AnswerLimits::NONE
+                ..ResponseLimits::NONE
             };
             let check = CostCheck {
                 limits,

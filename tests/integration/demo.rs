@@ -1,4 +1,4 @@
-//! The made-up catalogue goes in without a refusal, and the audit finds nothing in it.
+//! The demo catalogue is imported without a rejection, and the audit finds no difference in it.
 
 use vitrine_demo::{Demo, DemoOptions};
 use vitrine_domain::import::ImportMode;

@@ -174,8 +174,8 @@ fn products_of_erased_reviews_are_folded_after_a_crash() {
         all_fall_silent(app).await;
         assert_eq!(run_worker(app).await, (1, 0));
         assert_eq!(app.store.residue(&ann).await.unwrap(), Residue::default());
-        let carrying = doc! { "top_reviews.author._id": "ann" };
-        assert_eq!(app.documents("products", carrying).await, []);
+        let with_copies = doc! { "top_reviews.author._id": "ann" };
+        assert_eq!(app.documents("products", with_copies).await, []);
         assert_eq!(receipt(app, &ann).await.done, reviews(5));
     });
 }

@@ -232,7 +232,7 @@ fn an_unchanged_panel_is_not_computed_again() {
         let other = app.other_process().await;
         rate_through(&other, app, "cem", 2).await;
         assert_eq!(app.documents("stale_ranks", doc! {}).await.len(), 1);
-        other.fold_pending().await.unwrap();
+        other.fold_and_move_ranks().await.unwrap();
         app.clock.advance(11 * 60 * 1000);
         assert_eq!(reads(&mut maintenance).await, 5);
         // A process that takes over the workers does not know what its predecessor has done.

@@ -54,10 +54,13 @@ fn a_fold_retries_after_a_write_conflict() {
         reviews_waiting(app).await;
         // WriteConflict, twice.
         app.fail_next(2, &["update"], transient(112)).await;
-        assert_eq!(app.catalog.fold_pending().await.unwrap().reviews, 100);
+        assert_eq!(
+            app.catalog.fold_and_move_ranks().await.unwrap().reviews,
+            100
+        );
         assert_eq!(counted(app).await, [50, 50]);
         assert_eq!(
-            app.catalog.fold_pending().await.unwrap().reviews,
+            app.catalog.fold_and_move_ranks().await.unwrap().reviews,
             0,
             "a second fold has nothing to do"
         );
@@ -74,12 +77,12 @@ fn a_fold_whose_connection_breaks_counts_nothing_twice() {
             app.fail_next(1, commands, doc! { "closeConnection": true })
                 .await;
             // The driver decides whether this try succeeds; the test is about what is stored.
-            let folded = app.catalog.fold_pending().await;
+            let folded = app.catalog.fold_and_move_ranks().await;
             app.stop_failing().await;
             println!("{commands:?}: {folded:?}");
             // The server aborts the transaction of the lost connection when it notices, or on a
             // timeout.
-            let folded = async || app.catalog.fold_pending().await.ok();
+            let folded = async || app.catalog.fold_and_move_ranks().await.ok();
             eventually("a fold", Duration::from_mins(1), folded).await;
             assert_eq!(counted(app).await, [50, 50], "{commands:?}");
             app.audit().await;
@@ -94,9 +97,9 @@ fn a_commit_whose_outcome_is_unknown_counts_once() {
         // The commit is executed, and the answer says that it may be rolled back.
         let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" } };
         app.fail_next(1, &["commitTransaction"], unsure).await;
-        let folded = app.catalog.fold_pending().await;
+        let folded = app.catalog.fold_and_move_ranks().await;
         println!("{folded:?}");
-        app.catalog.fold_pending().await.unwrap();
+        app.catalog.fold_and_move_ranks().await.unwrap();
         assert_eq!(counted(app).await, [50, 50]);
     });
 }
@@ -108,12 +111,12 @@ fn a_fold_that_keeps_failing_changes_nothing() {
         reviews_waiting(app).await;
         app.fail_next(1000, &["commitTransaction"], transient(112))
             .await;
-        let refused = app.catalog.fold_pending().await.unwrap_err();
+        let refused = app.catalog.fold_and_move_ranks().await.unwrap_err();
         println!("{refused}");
         app.stop_failing().await;
         assert_eq!(counted(app).await, [0, 0]);
         // The refused commits left transactions open, which the server aborts.
-        let folded = async || app.catalog.fold_pending().await.ok();
+        let folded = async || app.catalog.fold_and_move_ranks().await.ok();
         eventually("a fold", Duration::from_mins(1), folded).await;
         assert_eq!(counted(app).await, [50, 50]);
     });

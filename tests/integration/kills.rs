@@ -345,7 +345,7 @@ async fn both_names(app: &App) -> (Value, Value) {
     (find("colour").await, find("color").await)
 }
 
-async fn carriers(app: &App) -> u64 {
+async fn count_with_old_key(app: &App) -> u64 {
     let products = app.direct().collection::<Document>("products");
     products
         .count_documents(doc! { "specs.k": "colour" })
@@ -375,7 +375,7 @@ fn a_merge_resumes_after_a_failure() {
         let expected = both_names(app).await;
         assert_eq!(expected.0, expected.1);
         assert_eq!(expected.0["products"]["totalCount"]["value"], 600);
-        let mut left = vec![carriers(app).await];
+        let mut left = vec![count_with_old_key(app).await];
         // It fails at another command each time: reading, in the first batch, in the third.
         for n in [0, 3, 225, 330, 452] {
             app.fail_after(n, &COMMANDS, doc! { "errorCode": 96 }).await;
@@ -384,7 +384,7 @@ fn a_merge_resumes_after_a_failure() {
             app.stop_failing().await;
             app.audit().await;
             assert_eq!(both_names(app).await, expected, "{n}");
-            left.push(carriers(app).await);
+            left.push(count_with_old_key(app).await);
         }
         println!("left to rewrite: {left:?}");
         assert!(left.is_sorted_by(|a, b| a >= b), "{left:?}");
@@ -393,7 +393,7 @@ fn a_merge_resumes_after_a_failure() {
             "none was in the middle: {left:?}"
         );
         app.catalog.continue_merges().await.unwrap();
-        assert_eq!(carriers(app).await, 0);
+        assert_eq!(count_with_old_key(app).await, 0);
         assert_eq!(both_names(app).await, expected);
     });
 }
@@ -423,7 +423,7 @@ fn a_merge_continues_after_its_worker_is_killed() {
         let stuck = doc! { "blockConnection": true, "blockTimeMS": 60_000 };
         app.fail_after(250, &["findAndModify"], stuck).await;
         let mut worker = work(app);
-        let middle = async || (carriers(app).await <= 300).then_some(());
+        let middle = async || (count_with_old_key(app).await <= 300).then_some(());
         eventually(
             "two batches that are rewritten",
             Duration::from_mins(3),
@@ -434,13 +434,13 @@ fn a_merge_continues_after_its_worker_is_killed() {
         worker.ended().await;
         app.stop_failing().await;
         app.kill_abandoned_transactions().await;
-        let left = carriers(app).await;
+        let left = count_with_old_key(app).await;
         println!("killed with {left} products left");
         assert!((1..500).contains(&left), "{left}");
         app.audit().await;
         assert_eq!(both_names(app).await, expected);
         let next = work(app);
-        let done = async || (carriers(app).await == 0).then_some(());
+        let done = async || (count_with_old_key(app).await == 0).then_some(());
         eventually("the end of the merge", Duration::from_mins(5), done).await;
         assert!(next.stop().await.success());
         assert_eq!(both_names(app).await, expected);

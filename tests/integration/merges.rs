@@ -43,7 +43,7 @@ async fn answers(app: &App, key: &str) -> Value {
     data
 }
 
-async fn carriers(app: &App) -> u64 {
+async fn count_with_old_key(app: &App) -> u64 {
     let products = app.direct().collection::<Document>("products");
     products
         .count_documents(doc! { "specs.k": "colour" })
@@ -69,7 +69,7 @@ fn both_keys_find_the_same_during_and_after_a_merge() {
     test(async |app| {
         merging(app).await;
         assert_eq!(
-            carriers(app).await,
+            count_with_old_key(app).await,
             160,
             "products are rewritten in the background"
         );
@@ -82,7 +82,7 @@ fn both_keys_find_the_same_during_and_after_a_merge() {
         assert_eq!(key.text("/specKey/key"), "color");
         assert_eq!(key.at("/specKeys/nodes"), &json!([{ "key": "color" }]));
         app.catalog.continue_merges().await.unwrap();
-        assert_eq!(carriers(app).await, 0);
+        assert_eq!(count_with_old_key(app).await, 0);
         let after = answers(app, "color").await;
         assert_eq!(
             after, during,
@@ -184,7 +184,7 @@ fn a_write_during_a_merge_stores_the_remaining_key() {
             &json!([{ "key": "color", "text": "Red" }])
         );
         app.catalog.continue_merges().await.unwrap();
-        assert_eq!(carriers(app).await, 0);
+        assert_eq!(count_with_old_key(app).await, 0);
     });
 }
 
@@ -203,7 +203,7 @@ fn two_workers_share_a_merge() {
         // One of them may find that the other has finished it.
         println!("{one:?} {two:?}");
         app.catalog.continue_merges().await.unwrap();
-        assert_eq!(carriers(app).await, 0);
+        assert_eq!(count_with_old_key(app).await, 0);
         let revisions = app.direct().collection::<Document>("products");
         let twice = revisions
             .count_documents(doc! { "revision": { "$gt": 2 } })

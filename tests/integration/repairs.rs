@@ -1,5 +1,5 @@
 //! Wrong ratings are found and repaired, however busy their product is and whatever reviews are
-//! pending.
+//! dirty.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -132,20 +132,20 @@ async fn audited(app: &App) -> Audit {
 }
 
 #[test]
-fn pending_reviews_are_not_reported_as_differences() {
+fn dirty_reviews_are_not_reported_as_differences() {
     test(async |app| {
         let id = lamp(app, 100).await;
         edits_wait(app, [1, 2]).await;
         let found = audited(app).await;
-        assert_eq!((found.waiting, found.count()), (40, 0), "{found:?}");
-        // Other differences are found and repaired, although no pending review can be counted
+        assert_eq!((found.dirty_reviews, found.count()), (40, 0), "{found:?}");
+        // Other differences are found and repaired, although no dirty review can be counted
         // first: the month to subtract it from is missing.
         damage(app).await;
         let found = audited(app).await;
         let what = |of: &str| found.differences.iter().any(|one| one.what == of);
         assert!(what("stats") && what("rating_months"), "{found:?}");
-        assert_eq!(found.waiting, 40);
-        assert!(app.catalog.fold_pending().await.is_err());
+        assert_eq!(found.dirty_reviews, 40);
+        assert!(app.catalog.fold_and_move_ranks().await.is_err());
         repair(app, id).await;
         app.audit().await;
     });
@@ -176,7 +176,7 @@ fn audit(app: &App, more: &[&str]) -> (bool, Vec<String>) {
 }
 
 #[test]
-fn a_restored_copy_with_pending_reviews_is_audited_and_repaired() {
+fn a_restored_copy_with_dirty_reviews_is_audited_and_repaired() {
     test(async |app| {
         lamp(app, 100).await;
         edits_wait(app, [1, 2]).await;
@@ -192,7 +192,7 @@ fn a_restored_copy_with_pending_reviews_is_audited_and_repaired() {
         assert_eq!(said[0], "40 waiting reviews counted");
         assert!(said.contains(&repaired), "{said:?}");
         assert_eq!(said.last().unwrap(), "0 differences");
-        // Also if pending reviews cannot be counted before the repair.
+        // Also if dirty reviews cannot be counted before the repair.
         edits_wait(app, [4, 5]).await;
         damage(app).await;
         let (content, said) = audit(app, &["--repair"]);

@@ -102,7 +102,7 @@ async fn settle(app: &App) {
     eventually(
         "everything is folded",
         Duration::from_secs(20),
-        async || app.catalog.fold_pending().await.ok(),
+        async || app.catalog.fold_and_move_ranks().await.ok(),
     )
     .await;
 }

@@ -218,7 +218,7 @@ async fn writing(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
         let order = async {
             app.mutate_by(by, name, input).await.done();
             app.catalog.drain().await;
-            app.catalog.fold_pending().await.unwrap();
+            app.catalog.fold_and_move_ranks().await.unwrap();
         };
         let ((), executed) = app.profile(order).await;
         let name = name.to_owned();

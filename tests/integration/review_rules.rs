@@ -158,7 +158,7 @@ fn a_repeated_review_mutation_gets_the_same_answer() {
             input["id"] = json!(review);
             let first = app.mutate_by(by, name, input.clone()).await;
             first.done();
-            app.catalog.fold_pending().await.unwrap();
+            app.catalog.fold_and_move_ranks().await.unwrap();
             let again = app.mutate_by(by, name, input).await;
             again.done();
             for part in ["revision", "status", "helpfulCount", "rating", "title"] {
@@ -372,7 +372,7 @@ fn frequent_reviews_make_a_product_hot_for_a_while() {
             if state["reason"] == json!(["RATE"]) {
                 break;
             }
-            // Writers that met made it hot for another reason: try again when it is over.
+            // A write conflict made it hot for another reason: try again when it is over.
             if state["hot"] == true {
                 app.clock.advance(11_000);
             }
@@ -397,7 +397,7 @@ fn frequent_reviews_make_a_product_hot_for_a_while() {
         assert_eq!(relation().await, "ESTIMATE");
         // It expires.
         app.clock.advance(60_000);
-        app.catalog.fold_pending().await.unwrap();
+        app.catalog.fold_and_move_ranks().await.unwrap();
         assert_eq!(shown().await["hot"], false);
         assert_eq!(relation().await, "EXACT");
     });

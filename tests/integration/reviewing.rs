@@ -39,7 +39,7 @@ async fn submit(app: &App, author: &str, product: &str, rating: i64) -> Reply {
 
 /// Folds all dirty reviews.
 async fn settle(app: &App) {
-    app.catalog.fold_pending().await.unwrap();
+    app.catalog.fold_and_move_ranks().await.unwrap();
 }
 
 #[test]

@@ -50,7 +50,6 @@
 //!   affect the others; [`survey`] lists the exceptions.
 //! - Integers beyond 2^31 are never `Int`; every `Float` is finite.
 
-mod answer_budget;
 mod cache_use;
 mod code;
 mod conform;
@@ -74,6 +73,7 @@ mod plan;
 mod prepared;
 mod request;
 mod response;
+mod response_budget;
 mod restore;
 mod rules;
 mod scalars;
@@ -88,7 +88,6 @@ mod validator;
 mod variables;
 mod writer;
 
-pub use answer_budget::AnswerLimits;
 pub use cache_use::CacheUse;
 pub use code::ErrorCode;
 pub use cost::{CostModel, FieldCost, SelectedField};
@@ -100,6 +99,7 @@ pub use output::{List, LongText};
 pub use prepared::{CostCheck, Prepared, RateState};
 pub use request::GraphqlRequest;
 pub use response::{ErrorExtensions, GraphqlResponse, Location, ResponseError};
+pub use response_budget::ResponseLimits;
 pub use rules::ValidatorError;
 pub use scalars::Scalars;
 pub use survey::survey;

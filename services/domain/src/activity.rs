@@ -248,7 +248,7 @@ impl Catalog {
     /// Aggregates some flushed batches and sales into buckets.
     ///
     /// # Errors
-    /// Fails with the database; the next call continues.
+    /// Fails when the database fails; the next call continues.
     pub async fn fill_buckets(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let filled = self

@@ -137,7 +137,7 @@ impl Catalog {
     /// are preserved.
     ///
     /// # Errors
-    /// Fails with the database, or when another process is repairing; some counts may be corrected
+    /// Fails when the database fails, or when another process is repairing; some counts may be corrected
     /// then.
     pub async fn repair_category_counts(&self) -> Result<usize, DomainError> {
         // Two processes would apply the same correction twice.

@@ -36,7 +36,7 @@ const WINDOW: u32 = 250;
 /// How many reviews are read at a time.
 const REVIEWS: usize = 500;
 /// How many parts wait to be taken.
-const WAITING: usize = 8;
+const MAX_WAITING_PARTS: usize = 8;
 
 /// What to export.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ impl Catalog {
         let (filter, visibility) = (&request.filter, request.visibility);
         let (reference, condition) = self.product_condition(filter, visibility).await?;
         let hints = crate::filter::hints(filter, &reference);
-        let (sender, parts) = mpsc::channel(WAITING);
+        let (sender, parts) = mpsc::channel(MAX_WAITING_PARTS);
         let catalog = self.clone();
         let reading = self.detached(async move {
             let read = catalog.maintain(|store| {

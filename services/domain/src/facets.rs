@@ -74,7 +74,7 @@ const MAX_CHOSEN: usize = 10;
 const MAX_CONCURRENT_PASSES: usize = 4;
 /// The number of values per facet in a stored panel. Facets with more values are counted for the
 /// request.
-pub const STORED_VALUES: usize = 50;
+pub const MAX_STORED_VALUES: usize = 50;
 /// The maximum number of values per facet that can be requested.
 pub const MAX_FACET_VALUES: usize = 200;
 /// The maximum number of facets that can be requested by name.
@@ -302,7 +302,7 @@ impl Catalog {
         let reference = self.reference_for(query, request.keys.as_deref()).await?;
         let changes = self.changes().filter(|_| {
             let is_whole = Scope::of(&query.filter, query, &reference).is_some();
-            is_whole && request.limit <= STORED_VALUES && request.display_units.is_empty()
+            is_whole && request.limit <= MAX_STORED_VALUES && request.display_units.is_empty()
         });
         let asked = changes.map(|changes| {
             let asked = (&query.filter, &request, reference.version());
@@ -850,7 +850,7 @@ impl Catalog {
             let mut products = bound.products;
             if bound.is_exceeded() && !bound.decides {
                 let mut clear = None;
-                let slots = ESTIMATED_SLOTS.iter().filter(|_| bound.counts_by_walking);
+                let slots = ESTIMATED_SLOTS.iter().filter(|_| bound.counts_by_scanning);
                 for slots in slots {
                     let estimate = store.estimate_products(&in_categories, *slots).await?;
                     if *estimate.start() > max || *estimate.end() <= max {
@@ -1153,13 +1153,13 @@ impl Plan {
         if has_selection {
             usize::MAX
         } else {
-            self.limit.max(STORED_VALUES)
+            self.limit.max(MAX_STORED_VALUES)
         }
     }
 
     /// Whether a precomputed panel suffices.
     fn is_default(&self) -> bool {
-        self.limit <= STORED_VALUES && self.units.is_default()
+        self.limit <= MAX_STORED_VALUES && self.units.is_default()
     }
 
     /// The selected texts of a key, as in the filter.

@@ -23,8 +23,8 @@ use vitrine_storage::feed::{FeedEvent, FeedPosition};
 use crate::{Catalog, DomainError};
 
 pub(crate) use hub::Hub;
-pub use ratings::{RatingFollower, RatingNews};
-pub use reviews::{ReviewFollower, ReviewNews};
+pub use ratings::{RatingFollower, RatingUpdate};
+pub use reviews::{ReviewFollower, ReviewUpdate};
 
 /// An event, with the data it refers to once it has been read.
 #[derive(Debug)]
@@ -55,9 +55,9 @@ impl Event {
     }
 }
 
-/// The kind of news. A subscription begins with `Started` and sends `Quiet` as a heartbeat.
+/// The kind of update. A subscription begins with `Started` and sends `Quiet` as a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewsKind {
+pub enum UpdateKind {
     /// From now on every event is sent.
     Started,
     /// An event.

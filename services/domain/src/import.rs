@@ -71,8 +71,8 @@ pub struct ImportSession {
     reference_version: i64,
     /// The suppliers that were found or created, by their keys.
     suppliers: HashMap<String, Supplier>,
-    /// What the first line says of each supplier with an id, by its key.
-    heard: HashMap<String, SupplierDraft>,
+    /// The facts that the first line has of each supplier with an id, by its key.
+    first_facts: HashMap<String, SupplierDraft>,
     created_suppliers: HashSet<SupplierId>,
     /// In a dry run, the products and reviews that would be stored, by origin and by author.
     simulated: Simulated,
@@ -101,7 +101,7 @@ impl Catalog {
             categories: reference.categories.all().to_vec(),
             reference_version: reference.version(),
             suppliers: HashMap::new(),
-            heard: HashMap::new(),
+            first_facts: HashMap::new(),
             created_suppliers: HashSet::new(),
             simulated: Simulated::default(),
             summary: ImportSummary::default(),
@@ -144,7 +144,7 @@ impl ImportSession {
     /// completes it.
     pub async fn finish(self) -> Result<ImportSummary, DomainError> {
         if self.mode == ImportMode::Write {
-            self.catalog.fold_pending().await?;
+            self.catalog.fold_and_move_ranks().await?;
             self.catalog.refresh_reference().await?;
         }
         Ok(self.summary)

@@ -14,6 +14,7 @@
 //! | [`admin`] | mutations of the catalogue |
 //! | [`history`] | who changed products, categories and spec keys, and how |
 //! | [`reviewing`] | submitting reviews, votes, moderation, rating statistics, erasure |
+//! | [`pictures`] | uploaded pictures: claiming, showing and deleting them |
 //! | [`activity`], [`trending`] | views, carts and purchases; trending products |
 //! | [`feed`] | live subscriptions to reviews and ratings |
 //! | [`filter`] | from a caller's filter to a filter on stored data |
@@ -25,6 +26,7 @@
 //! | [`wakeups`] | change streams that wake workers early |
 //! | [`workers`] | the background workers and their intervals |
 //! | [`spans`], [`work`] | what operators learn about the database operations of a request |
+//! | [`clock`] | the system clock, and one synchronised with the database |
 //! | [`outcome`] | answers and refusals of mutations |
 //! | [`error`] | errors, by what the caller can do about them |
 

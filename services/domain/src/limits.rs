@@ -23,7 +23,7 @@ const MAX_ADDRESS_BYTES: usize = 2048;
 /// The maximum length of a name, in bytes; other short fields are no longer.
 const MAX_NAME_BYTES: usize = 4 * MAX_NAME_CHARACTERS;
 /// How many of the largest parts of a product an error names.
-const NAMED_PARTS: usize = 3;
+const MAX_NAMED_PARTS: usize = 3;
 
 /// `Err` says what is wrong and what would be right.
 pub(crate) type Checked = Result<(), String>;
@@ -124,7 +124,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Checked {
         let parts = encoding.content_parts(product);
         let parts: Vec<String> = parts
             .iter()
-            .take(NAMED_PARTS)
+            .take(MAX_NAMED_PARTS)
             .map(|(name, bytes)| format!("{name} {}", grouped(*bytes)))
             .collect();
         format!(

@@ -22,11 +22,11 @@ const RANK_RUN_TIME: Duration = Duration::from_secs(1);
 const MAX_SKIPPED: usize = 10_000;
 /// The number of reviews upgraded per batch.
 const UPGRADE_BATCH: u32 = 500;
-/// The number of products folded in one transaction when many are pending.
+/// The number of products folded in one transaction when many have dirty reviews.
 const FOLD_GROUP: usize = 100;
-/// How many pending reviews are examined to count those that only a newer release can fold.
+/// How many dirty reviews are examined to count those that only a newer release can fold.
 const MAX_EXAMINED: u32 = 10_000;
-/// When a review has been pending for this long, every process helps to fold.
+/// When a review has been dirty for this long, every process helps to fold.
 const LATE_MILLIS: i64 = 2_000;
 /// How long a process stops helping after it could not fold anything: only a newer release can.
 const HELP_PAUSE: Duration = Duration::from_secs(30);
@@ -35,12 +35,12 @@ const HELP_BATCH: u32 = 20;
 /// The time budget of a run of the fold.
 const FOLD_RUN_TIME: Duration = Duration::from_secs(4);
 
-/// The state of a round of folds, in which every pending product has one turn.
+/// The state of a round of folds, in which every product with dirty reviews has one turn.
 #[derive(Debug, Default)]
 pub struct FoldRoundState {
     /// The product that had the last turn.
     after: Option<ProductId>,
-    /// The number of products with pending reviews.
+    /// The number of products with dirty reviews.
     waiting: usize,
     /// The number of folded reviews.
     reviews: usize,
@@ -48,7 +48,7 @@ pub struct FoldRoundState {
     failed: Option<StorageError>,
 }
 
-/// What a process remembers between two checks of pending reviews.
+/// What a process remembers between two checks of dirty reviews.
 #[derive(Debug, Default)]
 pub struct UncountedWatch {
     /// Until when it does not help, because the last attempt folded nothing.
@@ -78,17 +78,17 @@ pub struct DataVersions {
 }
 
 impl Catalog {
-    /// Folds all currently pending reviews and updates the sort positions of their products. Does
-    /// not wait for concurrent writes. With nothing pending, reads two small indexes. A product
+    /// Folds all reviews that are dirty now, and updates the sort positions of their products. Does
+    /// not wait for concurrent writes. Without dirty reviews, reads two small indexes. A product
     /// that cannot be folded does not block the others.
     ///
     /// # Errors
     /// The first error, after everything that could be folded has been.
-    pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
+    pub async fn fold_and_move_ranks(&self) -> Result<Folded, DomainError> {
         let folded = self.fold_dirty().await?;
         let mut state = RanksState::default();
         let mut run = self.move_ranks(&mut state).await?;
-        // At most what is pending now.
+        // At most what is dirty now.
         let (mut moved, due) = (run.done, run.done + run.backlog);
         while run.backlog > 0 && moved < due {
             run = self.move_ranks(&mut state).await?;
@@ -106,7 +106,7 @@ impl Catalog {
     /// how many were updated, how many are pending, and since when.
     ///
     /// # Errors
-    /// Fails with the database; and with the first error of a product that cannot be updated, once
+    /// Fails when the database fails; and with the first error of a product that cannot be updated, once
     /// no others are pending.
     pub async fn move_ranks(&self, state: &mut RanksState) -> Result<WorkerRun, DomainError> {
         let (began, mut done) = (Instant::now(), 0);
@@ -169,7 +169,7 @@ impl Catalog {
     /// older versions.
     ///
     /// # Errors
-    /// Fails with the database, or when none of the batch can be written; the next call continues.
+    /// Fails when the database fails, or when none of the batch can be written; the next call continues.
     pub async fn upgrade_products(&self) -> Result<WorkerRun, DomainError> {
         let upgraded =
             self.maintain(|store| async move { store.upgrade_products(UPGRADE_BATCH).await });
@@ -201,7 +201,7 @@ impl Catalog {
         ])
     }
 
-    /// Like [`Catalog::fold_pending`], without updating sort positions.
+    /// Like [`Catalog::fold_and_move_ranks`], without updating sort positions.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
         let (mut total, mut state) = (Folded::default(), FoldRoundState::default());
         let began = self.now();
@@ -221,9 +221,9 @@ impl Catalog {
         }
     }
 
-    /// Checks, in every process each second, whether reviews have been pending for too long. If so,
+    /// Checks, in every process each second, whether reviews have been dirty for too long. If so,
     /// the process that should fold them is gone or stuck: this one folds the oldest and aborts
-    /// abandoned transactions. Returns what is pending. One command when nothing is late.
+    /// abandoned transactions. Returns what is dirty. One command when nothing is late.
     pub async fn watch_uncounted(
         &self,
         watch: &mut UncountedWatch,
@@ -268,13 +268,13 @@ impl Catalog {
         Ok(ended)
     }
 
-    /// The number of pending reviews and the age of the oldest. One command.
+    /// The number of dirty reviews and the age of the oldest. One command.
     pub async fn fold_backlog(&self) -> Result<FoldBacklog, DomainError> {
         self.maintain(|store| async move { store.fold_backlog().await })
             .await
     }
 
-    /// Folds pending products, each once before any is folded again, for at most a few seconds.
+    /// Folds products with dirty reviews, each once before any is folded again, for at most a few seconds.
     /// Returns what was folded, and whether the round is complete with nothing left to fold.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ impl Catalog {
                 return match round.failed {
                     Some(error) if round.reviews == 0 => Err(error.into()),
                     _ => {
-                        // A round without any fold: what is pending is left to a newer release.
+                        // A round without any fold: what is dirty is left to a newer release.
                         total.left_alone = total.left_alone.max(round.waiting);
                         Ok((total, round.reviews == 0))
                     }

@@ -25,7 +25,7 @@ use vitrine_storage::products::ProductKey;
 use vitrine_storage::views::ProductView;
 
 use self::lists::ListHitRate;
-use self::loads::Landing;
+use self::loads::SharedLoad;
 use self::rows::RowMemory;
 pub(crate) use self::stream::Remembering;
 
@@ -110,7 +110,7 @@ struct State<V> {
     /// How many were ever forgotten.
     forgotten_count: u64,
     /// The loads that further callers may wait for, each with its number.
-    loads: HashMap<ProductKey, (u64, Landing<V>)>,
+    loads: HashMap<ProductKey, (u64, SharedLoad<V>)>,
     load_count: u64,
 }
 
@@ -270,20 +270,20 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
         }
     }
 
-    /// Begins to be used: every change after this moment will be heard of.
+    /// Begins to be used: every change after this moment will invalidate its product.
     fn open(&self, at: Instant) {
         self.forget_all();
         self.confirm(at);
     }
 
-    /// Notes that every change before this moment has been heard of.
+    /// Notes that every change before this moment has invalidated its product.
     fn confirm(&self, at: Instant) {
         let nanos = at.saturating_duration_since(self.began).as_nanos();
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX - 1);
         self.confirmed.store(nanos + 1, Ordering::Release);
     }
 
-    /// Stops being used, because changes may not be heard of.
+    /// Stops being used, because changes may not invalidate their products.
     pub(crate) fn close(&self) {
         self.confirmed.store(0, Ordering::Release);
         self.forget_all();

@@ -200,9 +200,10 @@ impl Catalog {
         let search = self
             .parse_search(query.search.as_deref(), query.visibility)
             .await?;
-        let walk = self.prefers_sort_index(&query, &mut condition, &reference);
-        let walk = search.is_none() && (walk || self.sorts_too_many(&query, &condition).await?);
-        let mut list = product_list(&query, condition, search.as_ref(), walk)?;
+        let scan_sort_index = self.prefers_sort_index(&query, &mut condition, &reference);
+        let scan_sort_index = search.is_none()
+            && (scan_sort_index || self.sorts_too_many(&query, &condition).await?);
+        let mut list = product_list(&query, condition, search.as_ref(), scan_sort_index)?;
         let mut looked_through = None;
         if let Some(search) = &search
             && !list.condition.is_nothing()
@@ -216,7 +217,7 @@ impl Catalog {
         }
         if let Some(key) = &query.sort_spec {
             list.by_spec = self
-                .spec_order((key, query.visibility), &list.condition, &mut hints)
+                .spec_sort((key, query.visibility), &list.condition, &mut hints)
                 .await?;
         }
         let is_nothing = list.condition.is_nothing();
@@ -328,7 +329,7 @@ impl Catalog {
 
     /// The sort by a spec key; refused when too many products would have to be sorted. An unknown
     /// key adds a hint and sorts nothing.
-    async fn spec_order(
+    async fn spec_sort(
         &self,
         (key, visibility): (&str, Visibility),
         condition: &Condition,
@@ -432,7 +433,7 @@ fn product_list(
     query: &ProductsQuery,
     condition: Condition,
     search: Option<&Search>,
-    walk: bool,
+    scan_sort_index: bool,
 ) -> Result<ProductList, DomainError> {
     let by_relevance = query.sort.key == ProductSortKey::Relevance;
     if by_relevance && search.is_none() {
@@ -456,7 +457,7 @@ fn product_list(
         by_spec: None,
         ranking,
         partial: false,
-        walk,
+        scan_sort_index,
     })
 }
 

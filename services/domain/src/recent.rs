@@ -12,10 +12,10 @@ const MAX_BUSY: usize = 500_000;
 
 /// When products of each category last changed their sort position by rating.
 #[derive(Debug, Default)]
-pub(crate) struct RatedCategories(Mutex<Rated>);
+pub(crate) struct RatedCategories(Mutex<RatedTimes>);
 
 #[derive(Debug, Default)]
-struct Rated {
+struct RatedTimes {
     by_category: HashMap<CategoryId, Timestamp>,
     /// When products of an unknown category last did.
     any: Option<Timestamp>,

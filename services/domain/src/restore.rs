@@ -27,7 +27,7 @@ use vitrine_storage::{StorageError, Store};
 use crate::export::ExportedProduct;
 use crate::{Catalog, DomainError};
 
-pub use references::Rated;
+pub use references::StoredDimensionScope;
 
 /// A restore in progress.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl RestoreSession {
 
     /// Counts the restored reviews in their products.
     pub async fn finish(self) -> Result<(), DomainError> {
-        self.catalog.fold_pending().await?;
+        self.catalog.fold_and_move_ranks().await?;
         self.catalog.refresh_reference().await?;
         Ok(())
     }

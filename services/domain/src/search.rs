@@ -56,7 +56,7 @@ pub struct SearchReading {
     /// Words after the eighth, which were ignored.
     pub ignored: Vec<String>,
     /// When every word is very common: the number of products that were searched, the most popular
-    /// of those with the rarest word.
+    /// of those with one of the words.
     pub looked_through: Option<u32>,
     /// A similar text that has results, when this one has none.
     pub did_you_mean: Option<String>,
@@ -251,7 +251,7 @@ impl Catalog {
             by_spec: None,
             ranking: None,
             partial: false,
-            walk: false,
+            scan_sort_index: false,
         };
         let request = PageRequest {
             size: MAX_SUGGESTING,

@@ -108,7 +108,7 @@ impl Catalog {
     /// activity.
     ///
     /// # Errors
-    /// Fails with the database; the next call starts over. The first error of a product that cannot
+    /// Fails when the database fails; the next call starts over. The first error of a product that cannot
     /// be read or written, after all others are done.
     pub async fn refresh_trending(
         &self,

@@ -21,7 +21,7 @@ impl Catalog {
     /// or it is no longer valid.
     ///
     /// # Errors
-    /// Fails with the database, or when it does not support change streams.
+    /// Fails when the database fails, or when it does not support change streams.
     pub async fn wakeups(&self) -> Result<Wakeups, DomainError> {
         let store = self.store();
         if let Some(point) = store.work_resume_token().await? {
@@ -46,7 +46,7 @@ impl Catalog {
     }
 
     /// Saves the resume token, after everything before it has been processed.
-    pub async fn save_wakeup_point(&self, point: WorkResumeToken) -> Result<(), DomainError> {
+    pub async fn save_resume_token(&self, point: WorkResumeToken) -> Result<(), DomainError> {
         self.maintain(|store| async move { store.save_work_resume_token(&point).await })
             .await
     }

@@ -107,7 +107,7 @@ pub struct AuditRun {
 }
 
 /// Whether a round is to be stored: it found something, or the stored one did or is too old.
-fn is_news(ended: &AuditRound, stored: Option<&AuditRound>) -> bool {
+fn should_store(ended: &AuditRound, stored: Option<&AuditRound>) -> bool {
     ended.differences > 0
         || stored.is_none_or(|stored| {
             let due = stored.ended_at.plus_millis(ROUND_STORED_MILLIS);
@@ -366,7 +366,7 @@ impl Catalog {
             stored,
             ..RoundState::default()
         };
-        if !is_news(&ended, stored.as_ref()) {
+        if !should_store(&ended, stored.as_ref()) {
             return Ok(());
         }
         self.maintain(|store| async move { store.end_audit_round(&ended).await })
@@ -378,7 +378,7 @@ impl Catalog {
     /// Acquires or renews the lease for background work. One command.
     ///
     /// # Errors
-    /// Fails with the database; the holder is then unknown.
+    /// Fails when the database fails; the holder is then unknown.
     pub async fn take_work(&self, owner: &str, time: Duration) -> Result<Lease, DomainError> {
         let owner = owner.to_owned();
         self.maintain(|store| async move { store.take_lease(WORK, &owner, time).await })
@@ -388,7 +388,7 @@ impl Catalog {
     /// Releases the lease, so that another process can acquire it at once.
     ///
     /// # Errors
-    /// Fails with the database; the lease then expires.
+    /// Fails when the database fails; the lease then expires.
     pub async fn release_work(&self, owner: &str) -> Result<(), DomainError> {
         let owner = owner.to_owned();
         self.maintain(|store| async move { store.release_lease(WORK, &owner).await })

@@ -323,8 +323,8 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         self.follow_record(is_first).await
     }
 
-    /// Ends if an admin wants the run to stop. The first batch is recorded at once, later ones with the next sign of
-    /// life.
+    /// Ends if an admin wants the run to stop. The first batch is recorded at once, later ones with the next
+    /// heartbeat.
     async fn follow_record(&self, is_first: bool) -> Result<(), ImportError> {
         let Some(record) = self.record else {
             return Ok(());

@@ -11,7 +11,7 @@ pub const MAX_BULK_PRODUCTS: u64 = 100_000;
 /// For how long bulk changes and their results are kept, in milliseconds: 90 days.
 pub const BULK_KEPT_MILLIS: i64 = 90 * 24 * 60 * 60 * 1000;
 
-/// How far a bulk change is.
+/// The state of a bulk change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount)]
 pub enum BulkState {
     /// The matching products are being collected.
@@ -115,7 +115,7 @@ pub struct BulkChange {
     pub by: String,
     /// Whether products are left as they are.
     pub dry_run: bool,
-    /// How far it is.
+    /// Its state.
     pub state: BulkState,
     /// The numbers of its products.
     pub counts: BulkCounts,

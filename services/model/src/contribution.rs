@@ -85,10 +85,10 @@ impl ProductField {
     }
 }
 
-/// How a source ranks among the sources of a product.
+/// What decides how a source ranks among the sources of a product.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Standing {
+pub struct SourcePriority {
     /// The fields that it owns by name.
     pub owns: Vec<ProductField>,
     /// Whether it says no name, kind or category.
@@ -97,7 +97,7 @@ pub struct Standing {
     pub derived: bool,
 }
 
-impl Standing {
+impl SourcePriority {
     /// The rank for a field; the lowest comes first.
     fn rank(&self, field: ProductField) -> u8 {
         match self {
@@ -232,10 +232,10 @@ fn ranked(contributions: &[Contribution], field: ProductField) -> Vec<&Contribut
         let Source {
             system,
             external_id,
-            standing,
+            priority,
             ..
         } = &one.source;
-        (standing.rank(field), system, external_id)
+        (priority.rank(field), system, external_id)
     });
     ranked
 }
@@ -248,9 +248,9 @@ fn specs(contributions: &[Contribution]) -> Vec<Spec> {
     let mut shown = ranked.clone();
     shown.sort_by_key(|one| {
         let Source {
-            system, standing, ..
+            system, priority, ..
         } = &one.source;
-        (standing.derived, standing.partial, system)
+        (priority.derived, priority.partial, system)
     });
     let mut keys: Vec<&str> = Vec::new();
     for spec in shown.iter().flat_map(|one| &one.content.specs) {

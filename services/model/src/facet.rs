@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`FacetTally`], [`Texts`], [`Numbers`] | counting |
 //! | [`FacetRow`], [`Vocabulary`], [`RowFilter`], [`RowTally`] | the same of products in memory |
-//! | [`RowOrder`], [`page_of_rows`] | lists of products in memory |
+//! | [`SortedCategory`], [`page_of_rows`] | lists of products in memory |
 //! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with about equally many products and round ends |
 //! | [`Sample`] | estimates from a part of the products |
 //! | [`Panel`] | the result, as it is stored |
@@ -32,8 +32,8 @@ pub use buckets::{date_buckets, number_buckets, price_buckets};
 pub use joined::Joined;
 pub use numbers::Numbers;
 pub use rows::{
-    CategoryRows, CountedValue, FacetRow, RowBuilder, RowFilter, RowOrder, RowPage, RowPlace,
-    RowSort, SortValues, Vocabulary, page_of_rows,
+    CategoryRows, CountedValue, FacetRow, RowBuilder, RowFilter, RowPage, RowPlace, RowSort,
+    SortValues, SortedCategory, Vocabulary, page_of_rows,
 };
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
 pub use tally::{

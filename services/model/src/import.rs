@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
-use crate::contribution::{ProductField, Standing};
+use crate::contribution::{ProductField, SourcePriority};
 use crate::money::Money;
 use crate::product::{Details, Media, ProductStatus};
 use crate::rating::Stars;
@@ -76,8 +76,8 @@ impl ProductDraft {
 
     /// Returns how its source ranks among those of its product.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn priority(&self) -> SourcePriority {
+        SourcePriority {
             owns: self.owns.clone(),
             partial: self.is_partial(),
             derived: self.create_only,

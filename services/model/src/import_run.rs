@@ -21,7 +21,7 @@ pub const RUN_KEPT_DAYS: u16 = 90;
 /// The maximum number of files of a run that are named.
 pub const MAX_RUN_FEEDS: usize = 20;
 
-/// How far a run is.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportPhase {
     /// It waits for the worker.
@@ -126,7 +126,7 @@ pub struct ImportSource {
     pub by: String,
 }
 
-/// How far a run is.
+/// The progress of a run, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunProgress {
     /// The lines so far.
@@ -153,11 +153,11 @@ pub struct StopRequest {
 pub struct ImportRun {
     /// Its id.
     pub id: ImportId,
-    /// What it is.
-    pub what: NewImportRun,
-    /// How far it is.
+    /// What was recorded at its start.
+    pub start: NewImportRun,
+    /// Its phase.
     pub phase: ImportPhase,
-    /// How far it is, in numbers.
+    /// Its progress, in numbers.
     pub progress: RunProgress,
     /// When it began.
     pub started_at: Timestamp,
@@ -207,7 +207,7 @@ mod tests {
         let at = Timestamp::from_millis(1_000);
         let run = |phase| ImportRun {
             id: ImportId::from_i64(1),
-            what: NewImportRun::default(),
+            start: NewImportRun::default(),
             phase,
             progress: RunProgress::default(),
             started_at: at,

@@ -29,6 +29,8 @@
 //! | [`contribution`] | what several sources say about a product, and the content that follows |
 //! | [`import`] | drafts that feeds are mapped to, and the outcome of each line |
 //! | [`import_run`], [`upload`] | records of imports; the files that were uploaded for them |
+//! | [`moderation`] | the moderation queue: its filters and its sort |
+//! | [`picture`] | uploaded pictures: names, formats, limits |
 //! | [`history`] | who changed products, categories and spec keys, and how |
 //! | [`idempotency`] | keys that make it safe to send a request twice |
 //! | [`worker`] | reports of background workers |

@@ -5,7 +5,7 @@ use strum::EnumCount;
 
 use crate::activity::ActivitySummary;
 use crate::clock::Timestamp;
-use crate::contribution::Standing;
+use crate::contribution::SourcePriority;
 use crate::fold::Computed;
 use crate::id::{CategoryId, ProductId};
 use crate::money::Money;
@@ -94,7 +94,7 @@ pub struct Source {
     pub digest: String,
     /// How it ranks among the sources of the product.
     #[serde(default)]
-    pub standing: Standing,
+    pub priority: SourcePriority,
 }
 
 /// Flags of a product that has, or receives, unusually many reviews: special read and write paths

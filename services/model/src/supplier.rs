@@ -96,10 +96,10 @@ impl Supplier {
         keys
     }
 
-    /// The supplier after its source says this of it. What an admin has changed stays, unless the
-    /// source says something else of it than before.
+    /// Returns the supplier after its source sent these facts. What an admin has changed stays, unless
+    /// the source has changed the same fact.
     #[must_use]
-    pub fn saying(&self, facts: &SupplierFacts, now: Timestamp) -> Self {
+    pub fn with_feed_facts(&self, facts: &SupplierFacts, now: Timestamp) -> Self {
         let said = self.said();
         if *facts == said {
             return self.clone();
@@ -117,9 +117,9 @@ impl Supplier {
         after
     }
 
-    /// The supplier with other facts, as an admin changes them.
+    /// Returns the supplier with the facts that an admin sets.
     #[must_use]
-    pub fn showing(&self, facts: SupplierFacts) -> Self {
+    pub fn with_admin_facts(&self, facts: SupplierFacts) -> Self {
         let said = self.said();
         Self {
             said: (facts != said).then_some(said),
@@ -180,9 +180,9 @@ mod tests {
         assert_eq!(north.keys(), ["name DE north"]);
         assert_eq!(facts("NÖRTH", Some("DE")).key(), "name DE north");
         assert_ne!(facts("North", None).key(), "name DE north");
-        let renamed = north.showing(facts("Nord", Some("DE")));
+        let renamed = north.with_admin_facts(facts("Nord", Some("DE")));
         assert_eq!(renamed.keys(), ["name DE north", "name DE nord"]);
-        let back = renamed.showing(facts("North", Some("DE")));
+        let back = renamed.with_admin_facts(facts("North", Some("DE")));
         assert_eq!(back, north);
     }
 
@@ -192,21 +192,21 @@ mod tests {
             system: "shop".to_owned(),
             external_id: "7".to_owned(),
         };
-        let north = supplier(Some(origin)).showing(facts("Nord", None));
+        let north = supplier(Some(origin)).with_admin_facts(facts("Nord", None));
         assert_eq!(north.keys(), ["id shop 7"]);
     }
 
     #[test]
     fn what_an_admin_changed_stays_until_the_source_says_something_else() {
         let now = Timestamp::from_millis(5);
-        let admins = supplier(None).showing(facts("Norden", Some("DE")));
-        let same = admins.saying(&facts("North", Some("DE")), now);
+        let admins = supplier(None).with_admin_facts(facts("Norden", Some("DE")));
+        let same = admins.with_feed_facts(&facts("North", Some("DE")), now);
         assert_eq!(same, admins);
-        let moved = admins.saying(&facts("North", Some("AT")), now);
+        let moved = admins.with_feed_facts(&facts("North", Some("AT")), now);
         assert_eq!(moved.facts(), facts("Norden", Some("AT")));
         assert_eq!(moved.said, Some(facts("North", Some("AT"))));
         assert_eq!((moved.version, moved.changed_at), (2, Some(now)));
-        let renamed = moved.saying(&facts("Norden", Some("AT")), now);
+        let renamed = moved.with_feed_facts(&facts("Norden", Some("AT")), now);
         assert_eq!((renamed.said.as_ref(), renamed.version), (None, 3));
         assert_eq!(renamed.facts(), facts("Norden", Some("AT")));
     }

@@ -236,7 +236,7 @@ async fn audit(settings: &Common, options: Audit) -> anyhow::Result<ExitCode> {
 
 /// Counts waiting reviews first, so that the remaining differences are errors and not delays.
 async fn count_waiting_reviews(catalog: &Catalog) {
-    match catalog.fold_pending().await {
+    match catalog.fold_and_move_ranks().await {
         Ok(folded) => print(&format!("{} waiting reviews counted", folded.reviews)),
         // The audit below shows what is wrong with them, or they wait for a newer release.
         Err(error) => log_progress(&format!(
@@ -259,8 +259,11 @@ async fn audit_once(catalog: &Catalog) -> anyhow::Result<u64> {
     if audit.more > 0 {
         print(&format!("and {} more", audit.more));
     }
-    if audit.waiting > 0 {
-        print(&format!("{} reviews wait to be counted", audit.waiting));
+    if audit.dirty_reviews > 0 {
+        print(&format!(
+            "{} reviews wait to be counted",
+            audit.dirty_reviews
+        ));
         log_progress(
             "`vitrine work` counts waiting reviews within seconds; `vitrine audit --repair` counts them at once",
         );
@@ -283,7 +286,7 @@ async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
         let audit = audit.await.context("recounting reviews")?;
         let wrong = audit.differences.iter().map(|one| one.product);
         // Wrong numbers may be the reason why reviews still wait to be counted.
-        let wrong: BTreeSet<ProductId> = wrong.chain(audit.waiting.iter().copied()).collect();
+        let wrong: BTreeSet<ProductId> = wrong.chain(audit.uncounted.iter().copied()).collect();
         for product in wrong {
             let outcome = match catalog.repair_rating_stats(product).await {
                 Ok(outcome) => outcome,

@@ -19,7 +19,7 @@ const RUN: &str = "demo";
 /// The number of drafts per batch.
 const BATCH: usize = 1000;
 /// The number of purchases that are recorded concurrently.
-const ORDERS: usize = 8;
+const MAX_CONCURRENT_PURCHASES: usize = 8;
 
 /// Loads the demo catalogue if the database is empty, or if an earlier load was interrupted.
 pub(crate) async fn load_if_empty(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
@@ -87,7 +87,7 @@ async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
                 }
             }
         })
-        .buffer_unordered(ORDERS)
+        .buffer_unordered(MAX_CONCURRENT_PURCHASES)
         .try_collect::<()>()
         .await?;
     for batch in events.chunks(MAX_EVENTS) {

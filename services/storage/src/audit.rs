@@ -45,7 +45,7 @@ pub struct Audit {
     /// The number of differences beyond these.
     pub more: u64,
     /// The number of reviews to be folded; these are no differences.
-    pub waiting: u64,
+    pub dirty_reviews: u64,
 }
 
 impl Audit {
@@ -536,7 +536,7 @@ struct Recounted {
     computed: Computed,
     months: BTreeMap<i32, Histogram>,
     /// The number of dirty reviews.
-    waiting: u64,
+    dirty: u64,
     /// The number of counted reviews that are not in the partial indexes of filtered lists.
     unflagged: u64,
 }
@@ -554,8 +554,8 @@ impl Recounted {
         self.unflagged += u64::from(!stored.flagged && review.applied.is_some());
         let contribution = stored.review.contribution();
         let counted = if review.dirty {
-            self.waiting += 1;
-            found.waiting += 1;
+            self.dirty += 1;
+            found.dirty_reviews += 1;
             &review.applied
         } else {
             if review.applied != contribution {
@@ -615,7 +615,7 @@ impl ProductAudit {
     fn audit_sources(&self, stored: Option<&Contributions>, found: &mut Audit) {
         let sources = &self.product.sources;
         let Some(stored) = stored else {
-            if sources.len() > 1 || sources.iter().any(|source| source.standing.partial) {
+            if sources.len() > 1 || sources.iter().any(|source| source.priority.partial) {
                 self.differs(found, "contributions", &"none", sources);
             }
             return;
@@ -675,7 +675,7 @@ impl ProductAudit {
             self.differs(found, "stats", a, b);
         }
         // It is not recorded which dirty reviews are in the list already.
-        if recounted.waiting == 0 && stored.top_reviews != expected.top_reviews {
+        if recounted.dirty == 0 && stored.top_reviews != expected.top_reviews {
             self.differs(
                 found,
                 "top_reviews",

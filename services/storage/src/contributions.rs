@@ -330,7 +330,7 @@ impl WriteUnit {
         let own = doc! { "_id": stored_id(product.to_i64()) };
         let stored = self.find_one(COLLECTION, own.clone()).await?;
         let stored = stored.as_ref().map(read).transpose()?;
-        let whole = matches!(all, [one] if !one.source.standing.partial);
+        let whole = matches!(all, [one] if !one.source.priority.partial);
         let after = Contributions {
             product,
             waiting_sku: None,

@@ -63,7 +63,7 @@ pub struct Bound {
     /// is the exact count, or the count of a token or word that limits the scan.
     pub decides: bool,
     /// Whether an exact count reads the index entries of all products of the condition's categories.
-    pub counts_by_walking: bool,
+    pub counts_by_scanning: bool,
     max: u32,
     by: Option<BoundSource>,
 }
@@ -196,7 +196,7 @@ impl Store {
         let mut bound = Bound {
             products: u64::from(max) + 1,
             decides: covered.whole || covered.bounds,
-            counts_by_walking: products_query::counts_by_walking(condition),
+            counts_by_scanning: products_query::counts_by_scanning(condition),
             max,
             by: None,
         };

@@ -47,7 +47,7 @@ pub struct OwnPurchase {
 
 /// How long the holder of an erasure may be silent before another process may claim it, by the
 /// clock of the database.
-const SILENCE_MILLIS: i64 = 5_000;
+const CLAIM_TIMEOUT_MILLIS: i64 = 5_000;
 /// How many contended documents are retried one by one before the rest of their batch is left for
 /// later.
 const MAX_CONTENDED: usize = 4;
@@ -987,8 +987,8 @@ const fn may_skip(error: &StorageError) -> bool {
 /// the clock was set back, or from a process whose clock is ahead.
 fn unclaimed() -> Document {
     let seen = |than: &str, now: Document| doc! { than: ["$seen_at", now] };
-    let before = doc! { "$subtract": ["$$NOW", SILENCE_MILLIS] };
-    let after = doc! { "$add": ["$$NOW", SILENCE_MILLIS] };
+    let before = doc! { "$subtract": ["$$NOW", CLAIM_TIMEOUT_MILLIS] };
+    let after = doc! { "$add": ["$$NOW", CLAIM_TIMEOUT_MILLIS] };
     doc! { "open": true, "$expr": { "$or": [seen("$lte", before), seen("$gt", after)] } }
 }
 

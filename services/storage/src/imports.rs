@@ -269,7 +269,7 @@ impl WriteUnit {
 /// What is stored of the end of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ImportEnd {
-    /// How far it is.
+    /// Its progress.
     pub progress: RunProgress,
     /// Why it failed.
     pub error: Option<String>,
@@ -335,7 +335,7 @@ fn read_run(run: &RawDocument) -> Read<ImportRun> {
     let phase = ImportPhase::named(fields.str("phase")?);
     Ok(ImportRun {
         id: ImportId::from_i64(fields.id("_id")?),
-        what: NewImportRun {
+        start: NewImportRun {
             feeds: fields.items("feeds", |feed: RawBsonRef<'_>| {
                 feed.as_str().map(str::to_owned)
             })?,

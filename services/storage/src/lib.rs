@@ -23,6 +23,9 @@
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
 //! | [`history`] | the history of products, categories and spec keys |
 //! | [`imports`], [`uploads`] | records of import runs; the files that were uploaded for them |
+//! | [`runs`] | the state of named import runs |
+//! | [`pictures`] | records of uploaded pictures |
+//! | [`settings`] | settings that are stored with the data |
 //! | [`moderation`] | the moderation queue and decision statistics |
 //! | [`ratings`] | rating numbers by time, recounts and repairs |
 //! | [`propagation`] | extended references: copies that follow their source |

@@ -66,9 +66,9 @@ pub struct ProductList {
     /// Whether matching products are missing, because only the most popular products with a word
     /// are searched.
     pub partial: bool,
-    /// Whether to walk the index of the sort and filter, instead of reading the whole range of the
-    /// condition's index and sorting it. Right when much of the walked index matches.
-    pub walk: bool,
+    /// Whether to scan the index of the sort and filter, instead of reading the whole range of the
+    /// condition's index and sorting it. Right when much of the scanned index matches.
+    pub scan_sort_index: bool,
 }
 
 /// A sort by the values of one spec key. Of several values of a product, the lowest counts when
@@ -239,7 +239,7 @@ impl Store {
     }
 
     /// Returns whether a list whose filter only admins may use would read and sort more than this many products: then
-    /// it is cheaper to walk the index of its sort. At most one command, from an index.
+    /// it is cheaper to scan the index of its sort. At most one command, from an index.
     pub async fn sorts_more_than(
         &self,
         condition: &Condition,
@@ -489,7 +489,7 @@ fn query(list: &ProductList) -> ListQuery {
         ProductFields::Id => products_query::position(list.sort),
         fields => projection(fields),
     };
-    products_query::list(&list.condition, list.sort, list.walk, projection)
+    products_query::list(&list.condition, list.sort, list.scan_sort_index, projection)
 }
 
 /// Returns the groups of a list sorted by relevance, in order.

@@ -21,13 +21,13 @@ const MAX_MERGED_RANGES: usize = 200;
 pub(crate) fn list(
     condition: &Condition,
     sort: ProductSort,
-    walk: bool,
+    scan_sort_index: bool,
     projection: Document,
 ) -> ListQuery {
     let shape = Shape::of(condition);
     let window = window(condition).unwrap_or_default();
-    let index = if walk && sorts(shape, sort.key) {
-        walked_index(shape, sort.key)
+    let index = if scan_sort_index && sorts(shape, sort.key) {
+        sort_index(shape, sort.key)
     } else {
         index(shape, sort.key)
     };
@@ -72,7 +72,7 @@ pub(crate) fn count_index(condition: &Condition) -> &'static str {
 
 /// Returns whether a count reads the entries of all products of the condition's states and categories,
 /// because nothing else limits the scan.
-pub(crate) fn counts_by_walking(condition: &Condition) -> bool {
+pub(crate) fn counts_by_scanning(condition: &Condition) -> bool {
     matches!(count_index(condition), "newest" | "category_newest")
 }
 
@@ -234,7 +234,7 @@ impl Shape {
             AdminPart::WithoutPrice => Some("without_price"),
             AdminPart::Suppliers(_) => Some("supplier_updated"),
             AdminPart::Kinds(_) => (!by_category).then_some("kind_updated"),
-            AdminPart::Since => Some(walked_index(self, ProductSortKey::Updated)),
+            AdminPart::Since => Some(sort_index(self, ProductSortKey::Updated)),
         }
     }
 
@@ -261,7 +261,7 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 ///    has the order.
 /// 4. A numeric range limits the scan, and the matching products are sorted.
 /// 5. So do filters of admins, whose indexes have the order of changes.
-/// 6. Otherwise the index of the sort key is walked and filtered; `or`, `not`, `exists`, price and
+/// 6. Otherwise the index of the sort key is scanned and filtered; `or`, `not`, `exists`, price and
 ///    rating are checked on the way.
 fn index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.name {
@@ -279,7 +279,7 @@ fn index(shape: Shape, key: ProductSortKey) -> &'static str {
         (false, true, false) => "spec_number",
         (false, false, _) => match shape.admin_index() {
             Some(index) => index,
-            None => walked_index(shape, key),
+            None => sort_index(shape, key),
         },
     }
 }
@@ -329,8 +329,8 @@ fn mandatory(condition: &Condition, each: &mut impl FnMut(&Condition)) {
     }
 }
 
-/// Returns the index that has the order, for walking it.
-fn walked_index(shape: Shape, key: ProductSortKey) -> &'static str {
+/// Returns the index that has the sort order, for scanning it.
+fn sort_index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.categories.is_some() && shape.merges() {
         sorting(key).category_index
     } else {
@@ -697,17 +697,17 @@ mod tests {
     }
 
     #[test]
-    fn only_prices_and_ratings_are_counted_by_walking() {
-        let walks = |parts: &[Condition]| counts_by_walking(&Condition::All(parts.to_vec()));
-        assert!(walks(&[Condition::HalfStars(4.0)]));
-        assert!(walks(&[leaf(), Condition::HalfStars(4.0)]));
-        assert!(!walks(&[Condition::HalfStars(4.0), range()]));
-        assert!(!walks(&[Condition::HalfStars(4.0), token("a=b")]));
+    fn only_prices_and_ratings_are_counted_by_scanning() {
+        let scans = |parts: &[Condition]| counts_by_scanning(&Condition::All(parts.to_vec()));
+        assert!(scans(&[Condition::HalfStars(4.0)]));
+        assert!(scans(&[leaf(), Condition::HalfStars(4.0)]));
+        assert!(!scans(&[Condition::HalfStars(4.0), range()]));
+        assert!(!scans(&[Condition::HalfStars(4.0), token("a=b")]));
         let exists = Condition::SpecExists {
             key: "a".into(),
             qualifier: None,
         };
-        assert!(!walks(&[Condition::HalfStars(4.0), exists]));
+        assert!(!scans(&[Condition::HalfStars(4.0), exists]));
     }
 
     #[test]

@@ -497,8 +497,8 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
 }
 
 /// Returns the index with the order of a list. A single rating has one by date and, for products
-/// with many reviews, one by votes; several ratings are filtered while walking the index of all
-/// reviews. For products with few reviews, the traits are filtered while walking the list.
+/// with many reviews, one by votes; several ratings are filtered while scanning the index of all
+/// reviews. For products with few reviews, the traits are filtered while scanning the list.
 const fn index(list: &ReviewList, one_rating: bool, marked: bool) -> &'static str {
     let by_rating = match list.sort {
         ReviewSort::MostHelpful => {

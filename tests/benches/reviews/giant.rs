@@ -195,7 +195,7 @@ async fn prepare(testbed: &Testbed, of: &Rated, act: Act) -> (String, Option<Rev
         }
         Act::DeleteTop => (author_of(testbed, top.1).await, Some(top)),
     };
-    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_and_move_ranks().await.unwrap().reviews > 0 {}
     prepared
 }
 
@@ -224,7 +224,7 @@ async fn execute(
         }
     };
     assert!(done, "{act:?} was refused");
-    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_and_move_ranks().await.unwrap().reviews > 0 {}
 }
 
 async fn submit(testbed: &Testbed, author: &str, product: ProductId) -> ReviewId {
@@ -337,7 +337,7 @@ async fn fill(testbed: &Testbed, product: ProductId, source: &ExternalRef, revie
         };
         testbed.catalog.record_purchase(bought).await.unwrap();
     }
-    while testbed.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    while testbed.catalog.fold_and_move_ranks().await.unwrap().reviews > 0 {}
     println!(
         "{reviews} reviews of one product in {:.1} s",
         start.elapsed().as_secs_f64()

@@ -103,7 +103,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     };
     let (all, (), waits) = tokio::join!(join_all(writers), timer, waits(shop, way));
     let elapsed = start.elapsed();
-    // What waits to be counted belongs to it; it may meet the folds that are still under way.
+    // What waits to be counted belongs to it; it may conflict with the folds that are still under way.
     let rest = async || shop.testbed.catalog.fold_dirty().await;
     while way == Way::Service && !matches!(rest().await, Ok(folded) if folded.reviews == 0) {}
     let (server, own) = (
@@ -115,7 +115,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     times.sort_unstable();
     let count = times.len();
     let conflicts = match way {
-        // A transaction that meets another is aborted by the server.
+        // A transaction with a write conflict is aborted by the server.
         Way::Service => u64::try_from(self::aborts(shop).await - aborts).unwrap_or(0),
         Way::TwoWrites | Way::Transaction | Way::Ranking => shop.conflicts.load(Ordering::Relaxed),
     };
@@ -151,7 +151,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     }
 }
 
-/// Moves products to their popularity, which the service leaves to the background; gives how many,
+/// Moves products to their popularity, which the service leaves to the background; returns how many,
 /// and the CPU time that the database took for it.
 async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
     if way != Way::Service {

@@ -122,8 +122,8 @@ pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
     marks.insert_one(mark).await.unwrap();
 }
 
-/// Counts ahead what filter panels show: what has changed is counted once it is quiet.
-pub(crate) async fn count_ahead(catalog: &Catalog) {
+/// Precomputes filter panels: what has changed is counted once it is quiet.
+pub(crate) async fn precompute_panels(catalog: &Catalog) {
     let (start, mut maintenance) = (Instant::now(), PanelState::default());
     let mut counted = 0;
     let mut quiet = false;
@@ -210,7 +210,7 @@ async fn import_feeds(catalog: &Catalog, feeds: &[(PathBuf, String)], database: 
 async fn fold(catalog: &Catalog, database: &str) {
     let (start, mut folded) = (Instant::now(), 0);
     loop {
-        let reviews = catalog.fold_pending().await.unwrap().reviews;
+        let reviews = catalog.fold_and_move_ranks().await.unwrap().reviews;
         if reviews == 0 {
             break;
         }

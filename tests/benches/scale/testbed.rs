@@ -18,7 +18,7 @@ const PROFILE: &str = "system.profile";
 const MIN_TIME: Duration = Duration::from_millis(300);
 /// But not more often than so many times the rounds that were asked for.
 const MAX_REPEATS: usize = 20;
-/// The key that is set on products to have their categories counted anew.
+/// The key that is set on products to have their categories counted again.
 pub(crate) const TOUCHED: &str = "touched";
 
 const TOUCH: &str = "mutation($input: SetSpecsInput!) {

@@ -307,7 +307,7 @@ async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
             done(&replied.await.unwrap())
         }
         Act::Fold => {
-            catalog.fold_pending().await.unwrap();
+            catalog.fold_and_move_ranks().await.unwrap();
             true
         }
     }
@@ -351,7 +351,7 @@ async fn new_product(app: &App, name: &str) -> ProductId {
 
 /// Compares the stored ratings, after all folds, with the reference.
 async fn compare(app: &App, name: &str, shop: &Shop) -> Result<(), TestCaseError> {
-    app.catalog.fold_pending().await.unwrap();
+    app.catalog.fold_and_move_ranks().await.unwrap();
     app.audit().await;
     let key = ProductKey::Slug(name.to_owned());
     let found = app.store.get_product(&key, &[ProductStatus::Active]).await;
@@ -450,7 +450,7 @@ fn concurrent_schedules_leave_consistent_counts() {
             }
             actors.join_all().await;
             other.drain().await;
-            app.catalog.fold_pending().await.unwrap();
+            app.catalog.fold_and_move_ranks().await.unwrap();
             app.audit().await;
             let stored = app.catalog.rating_stats_audit(None, 1, Some(product)).await;
             prop_assert_eq!(stored.unwrap().differences, []);

@@ -11,9 +11,9 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use vitrine_domain::LineLimiter;
 
 use super::{
-    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest,
-    GraphqlResponse, Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget,
-    conform, hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
+    CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest, GraphqlResponse, Prepared,
+    ResponseError, ResponseLimits, Scalars, ValidatorError, conform, hints::Hints, introspection,
+    limits::MAX_NESTING, plan::OperationPlan, response_budget::ResponseBudget, restore,
     validated::AlreadyValidated, validator::SelectedOperation, variables,
 };
 
@@ -180,11 +180,11 @@ impl Engine {
     pub fn subscribe(
         &self,
         prepared: impl Borrow<Prepared> + Send + 'static,
-        limits: AnswerLimits,
+        limits: ResponseLimits,
         gate: EventGate,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
-        let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
+        let (hints, budget) = (Hints::default(), ResponseBudget::new(limits));
         let request = data(prepared.borrow().request()).data(hints.clone());
         let request = request.data(budget.clone()).data(gate.clone());
         let events = (self.subscribe)(request);
@@ -216,12 +216,12 @@ impl Engine {
     async fn answer(
         &self,
         prepared: &Prepared,
-        limits: AnswerLimits,
+        limits: ResponseLimits,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
         // Building the request runs the caller's code, which may panic like resolvers.
         let execution = async {
-            let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
+            let (hints, budget) = (Hints::default(), ResponseBudget::new(limits));
             let request = data(prepared.request()).data(hints.clone());
             let response = (self.execute)(request.data(budget.clone())).await;
             if let Some(failure) = budget.exceeded() {

@@ -33,4 +33,4 @@ pub(super) const MAX_MESSAGE: usize = 500;
 /// ones.
 pub(super) const MAX_HINTS: usize = 20;
 /// The maximum size of the document cache, in bytes.
-pub(super) const CACHE_BYTES: u64 = 32 * 1024 * 1024;
+pub(super) const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;

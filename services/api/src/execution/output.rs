@@ -9,8 +9,8 @@ use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerRe
 
 use tokio::task::coop::consume_budget;
 
-use super::answer_budget::spend;
 use super::direct::{self, DirectValue};
+use super::response_budget::spend;
 
 /// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
 /// response is limited.

@@ -9,7 +9,7 @@ use async_graphql::{Request, Variables, parser::types::DocumentOperations};
 use serde_json::Map;
 
 use super::{
-    AnswerLimits, DocumentValidator, Failure, ValidatedDocument,
+    DocumentValidator, Failure, ResponseLimits, ValidatedDocument,
     cost::{Calculator, CostModel, List},
     introspection,
     normal_form::NormalForm,
@@ -46,7 +46,7 @@ pub struct CostCheck {
     /// The budget of the caller after this request, if it has one.
     pub rate: Option<RateState>,
     /// The maximum size of the response.
-    pub limits: AnswerLimits,
+    pub limits: ResponseLimits,
 }
 
 /// The budget of a caller for the costs of its requests.
@@ -70,7 +70,7 @@ impl CostCheck {
             extensions: Map::new(),
             outcome: Ok(()),
             rate: None,
-            limits: AnswerLimits::NONE,
+            limits: ResponseLimits::NONE,
         }
     }
 }

@@ -6,7 +6,7 @@ use async_graphql::{PathSegment, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Map;
 
-use super::{AnswerLimits, ErrorCode, Failure, RateState, json};
+use super::{ErrorCode, Failure, RateState, ResponseLimits, json};
 
 /// The message of all internal errors.
 const INTERNAL_MESSAGE: &str = "The service failed to answer; the request id identifies the cause.";
@@ -24,7 +24,7 @@ pub struct GraphqlResponse {
     /// The budget of the caller after this request; for the headers of HTTP.
     pub rate: Option<RateState>,
     /// The maximum size of this response.
-    pub limits: AnswerLimits,
+    pub limits: ResponseLimits,
 }
 
 impl GraphqlResponse {

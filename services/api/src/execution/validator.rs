@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::{
     CacheUse, ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
     document_size,
-    limits::{CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
+    limits::{MAX_CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
     literals,
     normal_form::{NormalForm, normalise},
     plan::DocumentPlan,
@@ -53,11 +53,11 @@ impl DocumentValidator {
         Ok(Self {
             rules: Arc::new(Rules::new(sdl, scalars)?),
             documents: Cache::builder()
-                .max_capacity(CACHE_BYTES)
+                .max_capacity(MAX_CACHE_BYTES)
                 .weigher(|_, validated: &Arc<ValidatedDocument>| validated.weight)
                 .build(),
             normal_forms: Cache::builder()
-                .max_capacity(CACHE_BYTES)
+                .max_capacity(MAX_CACHE_BYTES)
                 .weigher(|_, normal: &Normalised| weight(normal))
                 .build(),
             cache_use: CacheUse::default(),

@@ -19,7 +19,7 @@ use vitrine_model::review::TOP_REVIEWS;
 use super::rate_limiter::{Budget, Caller, RateLimiter};
 use super::viewer::Viewer;
 use crate::execution::{
-    AnswerLimits, CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState,
+    CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState, ResponseLimits,
     SelectedField,
 };
 
@@ -71,7 +71,7 @@ const MAX_PAGE: u64 = 100;
 /// The maximum number of values of a facet.
 const MAX_FACET_VALUES: u64 = facets::MAX_FACET_VALUES as u64;
 /// Where `totalCount` stops without `upTo`.
-const COUNT_UP_TO: u64 = 10_000;
+const DEFAULT_COUNT: u64 = 10_000;
 
 /// How many values a field returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,13 +264,13 @@ impl Default for CostLimits {
 }
 
 /// The maximum size of an answer for callers without a role of the shop.
-const PUBLIC_ANSWER: AnswerLimits = AnswerLimits {
+const PUBLIC_RESPONSE: ResponseLimits = ResponseLimits {
     values: 100_000,
     bytes: 4_000_000,
 };
 
 /// The maximum size of an answer for moderators, admins and services.
-const STAFF_ANSWER: AnswerLimits = AnswerLimits {
+const STAFF_RESPONSE: ResponseLimits = ResponseLimits {
     values: 1_000_000,
     bytes: 40_000_000,
 };
@@ -295,7 +295,7 @@ pub struct CostGuard {
     costs: SchemaCosts,
     limit: u64,
     budget: Option<(RateLimiter, Caller, Budget)>,
-    answer: AnswerLimits,
+    answer: ResponseLimits,
 }
 
 impl CostGuard {
@@ -309,7 +309,11 @@ impl CostGuard {
             },
             limit: if staff { limits.staff } else { limits.public },
             budget: None,
-            answer: if staff { STAFF_ANSWER } else { PUBLIC_ANSWER },
+            answer: if staff {
+                STAFF_RESPONSE
+            } else {
+                PUBLIC_RESPONSE
+            },
         }
     }
 
@@ -459,7 +463,7 @@ fn values_page(field: &SelectedField<'_>) -> u64 {
 /// usual form, are known.
 fn is_counted(field: &SelectedField<'_>) -> bool {
     let limit = field.integer("limit").unwrap_or_default();
-    let is_usual = usize::try_from(limit).is_ok_and(|limit| limit <= facets::STORED_VALUES);
+    let is_usual = usize::try_from(limit).is_ok_and(|limit| limit <= facets::MAX_STORED_VALUES);
     field.is_narrowed || !is_usual || field.items("displayUnits") > 0
 }
 
@@ -503,7 +507,7 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             let up_to = field
                 .integer("upTo")
                 .and_then(|up_to| u64::try_from(up_to).ok());
-            LIST + up_to.unwrap_or(COUNT_UP_TO).saturating_mul(COUNTED) / 1_000
+            LIST + up_to.unwrap_or(DEFAULT_COUNT).saturating_mul(COUNTED) / 1_000
         }
         ("Mutation", _) => MUTATION,
         _ => 0,

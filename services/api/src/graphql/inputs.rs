@@ -223,7 +223,7 @@ pub(crate) struct ProductSortInput {
 /// The sorts of reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ReviewSort", remote = "ReviewSort")]
-pub(crate) enum ReviewOrder {
+pub(crate) enum ReviewSortKey {
     /// Newest first; reviews without a date last.
     Newest,
     /// Oldest first; reviews without a date last.

@@ -9,7 +9,7 @@ use moka::sync::Cache;
 use crate::execution::RateState;
 
 /// The number of callers that are remembered. One that is forgotten starts with a full budget.
-const CALLERS: u64 = 100_000;
+const MAX_CALLERS: u64 = 100_000;
 
 /// Who a budget belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl RateLimiter {
     /// Creates a limiter that remembers no caller yet.
     #[must_use]
     pub fn new() -> Self {
-        let buckets = Cache::builder().max_capacity(CALLERS);
+        let buckets = Cache::builder().max_capacity(MAX_CALLERS);
         Self {
             buckets: buckets.time_to_idle(Duration::from_mins(10)).build(),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, SimpleObject, Subscription as Root};
 use futures_util::{Stream, stream};
-use vitrine_domain::feed::{FeedEnded, NewsKind, RatingNews, ReviewNews};
+use vitrine_domain::feed::{FeedEnded, RatingUpdate, ReviewUpdate, UpdateKind};
 use vitrine_model::id::{GlobalId, ProductId};
 
 use super::context::{ContextExt as _, Session};
@@ -88,11 +88,11 @@ impl Subscription {
         Ok(stream::unfold(following, async |following| {
             let (mut follower, session, path, gate) = following?;
             // The results cached for earlier events may be out of date.
-            let news = follower.next().await;
+            let update = follower.next().await;
             session.loaders.forget().await;
-            match passed(news, &gate, &path) {
-                Ok(news) => {
-                    let event = review_event(news, &session);
+            match passed(update, &gate, &path) {
+                Ok(update) => {
+                    let event = review_event(update, &session);
                     Some((Ok(event), Some((follower, session, path, gate))))
                 }
                 Err(end) => Some((Err(end), None)),
@@ -120,11 +120,11 @@ impl Subscription {
         let following = Some((follower, session, path, EventGate::of(ctx)));
         Ok(stream::unfold(following, async |following| {
             let (mut follower, session, path, gate) = following?;
-            let news = follower.next().await;
+            let update = follower.next().await;
             session.loaders.forget().await;
-            match passed(news, &gate, &path) {
-                Ok(news) => {
-                    let event = rating_event(&news, &session);
+            match passed(update, &gate, &path) {
+                Ok(update) => {
+                    let event = rating_event(&update, &session);
                     Some((Ok(event), Some((follower, session, path, gate))))
                 }
                 Err(end) => Some((Err(end), None)),
@@ -133,12 +133,12 @@ impl Subscription {
     }
 }
 
-impl From<NewsKind> for EventKind {
-    fn from(kind: NewsKind) -> Self {
+impl From<UpdateKind> for EventKind {
+    fn from(kind: UpdateKind) -> Self {
         match kind {
-            NewsKind::Started => Self::Started,
-            NewsKind::Happened => Self::Happened,
-            NewsKind::Quiet => Self::Quiet,
+            UpdateKind::Started => Self::Started,
+            UpdateKind::Happened => Self::Happened,
+            UpdateKind::Quiet => Self::Quiet,
         }
     }
 }
@@ -151,31 +151,31 @@ fn product(id: &ID) -> Result<ProductId, Failure> {
     }
 }
 
-/// Returns the news if the caller can pay for them. Nothing has been resolved for them yet.
-fn passed<T>(news: Result<T, FeedEnded>, gate: &EventGate, path: &FieldPath) -> R<T> {
-    let news = news.map_err(|end| ended(end).at_path(path))?;
+/// Returns the update if the caller can pay for them. Nothing has been resolved for them yet.
+fn passed<T>(update: Result<T, FeedEnded>, gate: &EventGate, path: &FieldPath) -> R<T> {
+    let update = update.map_err(|end| ended(end).at_path(path))?;
     gate.pass(path)?;
-    Ok(news)
+    Ok(update)
 }
 
-fn review_event(news: ReviewNews, session: &Session) -> ReviewEvent {
+fn review_event(update: ReviewUpdate, session: &Session) -> ReviewEvent {
     ReviewEvent {
-        kind: news.kind.into(),
-        review: news.review.map(Review),
-        cursor: news.cursor,
+        kind: update.kind.into(),
+        review: update.review.map(Review),
+        cursor: update.cursor,
         at: DateTime(session.catalog.now()),
     }
 }
 
-fn rating_event(news: &RatingNews, session: &Session) -> RatingEvent {
+fn rating_event(update: &RatingUpdate, session: &Session) -> RatingEvent {
     RatingEvent {
-        kind: news.kind.into(),
-        product_id: GlobalId::Product(news.product).encode().into(),
+        kind: update.kind.into(),
+        product_id: GlobalId::Product(update.product).encode().into(),
         rating_stats: RatingStats {
-            product: news.product,
-            stats: Arc::clone(&news.stats),
+            product: update.product,
+            stats: Arc::clone(&update.stats),
         },
-        cursor: news.cursor.clone(),
+        cursor: update.cursor.clone(),
         at: DateTime(session.catalog.now()),
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::execution::{CacheUse, ErrorCode, Failure, GraphqlRequest};
 
 /// The memory for queries that clients have registered, in bytes.
-const CACHE_BYTES: u64 = 8 * 1024 * 1024;
+const MAX_CACHE_BYTES: u64 = 8 * 1024 * 1024;
 /// How long this memory keeps a query before it asks the store again, which thereby learns that the
 /// query is in use.
 const CACHE_TIME: Duration = Duration::from_hours(24);
@@ -60,7 +60,7 @@ impl PersistedQueries {
     pub fn in_memory() -> Self {
         Self {
             registered: Cache::builder()
-                .max_capacity(CACHE_BYTES)
+                .max_capacity(MAX_CACHE_BYTES)
                 .time_to_live(CACHE_TIME)
                 .weigher(|hash: &String, query: &Arc<str>| {
                     u32::try_from(hash.len() + query.len() + 128).unwrap_or(u32::MAX)

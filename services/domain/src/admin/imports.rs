@@ -241,7 +241,7 @@ impl Catalog {
             feeds: Vec::new(),
             tables: Tables::new(),
             mapping: source.mapping,
-            dry_run: run.what.dry_run,
+            dry_run: run.start.dry_run,
             folder,
         };
         for (number, upload) in feeds.iter().enumerate() {

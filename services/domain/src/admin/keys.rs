@@ -24,7 +24,7 @@ const MAX_ALIASES: usize = 20;
 /// The maximum number of allowed values of a key.
 const MAX_ALLOWED_VALUES: usize = 200;
 /// How many conflicting values a refusal names.
-const NAMED_VALUES: usize = 5;
+const MAX_NAMED_VALUES: usize = 5;
 
 impl Catalog {
     /// Defines a spec key before products have it.
@@ -164,7 +164,7 @@ pub(super) fn unknown(field: &str, key: &str) -> UserError {
     UserError::new(UserErrorCode::NotFound, &[&field], message)
 }
 
-/// Returns stored texts of the key that are not allowed, at most [`NAMED_VALUES`], under every name
+/// Returns stored texts of the key that are not allowed, at most [`MAX_NAMED_VALUES`], under every name
 /// that products may have it by. Empty when every text is allowed.
 pub(super) async fn other_values(
     key: &SpecKey,
@@ -181,11 +181,11 @@ pub(super) async fn other_values(
             .iter()
             .filter_map(|text| text_token(name, None, text))
             .collect();
-        let stored = store.other_tokens(name, &tokens, NAMED_VALUES).await?;
+        let stored = store.other_tokens(name, &tokens, MAX_NAMED_VALUES).await?;
         others.extend(stored.iter().map(|token| shown(name, token)));
     }
     others.dedup();
-    others.truncate(NAMED_VALUES);
+    others.truncate(MAX_NAMED_VALUES);
     Ok(others)
 }
 

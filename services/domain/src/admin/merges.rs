@@ -56,9 +56,9 @@ impl MergeTracker {
 
     /// Records whether products had the name just now. Returns whether none has had it for long
     /// enough.
-    fn is_settled(&self, name: &str, has_carriers: bool, now: Timestamp) -> bool {
+    fn is_settled(&self, name: &str, has_old_key: bool, now: Timestamp) -> bool {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        if has_carriers {
+        if has_old_key {
             since.remove(name);
         }
         let since = *since.entry(name.to_owned()).or_insert(now);
@@ -133,10 +133,10 @@ impl Catalog {
                 }
             };
             total += pass.rewritten;
-            let has_carriers = pass.rewritten > 0 || !pass.clean;
+            let has_old_key = pass.rewritten > 0 || !pass.clean;
             if self
                 .merge_tracker()
-                .is_settled(name, has_carriers, self.now())
+                .is_settled(name, has_old_key, self.now())
             {
                 over |= self.finish_merge(name).await?;
             }
@@ -153,14 +153,14 @@ impl Catalog {
         let mut rewritten = 0;
         for _ in 0..BATCHES {
             let key = name.to_owned();
-            let carriers = self
+            let products_with_old_key = self
                 .maintain(|store| async move { store.products_with_key(&key, BATCH).await })
                 .await?;
-            let clean = carriers.is_empty();
+            let clean = products_with_old_key.is_empty();
             let now = if clean {
                 0
             } else {
-                self.rewrite(carriers).await?
+                self.rewrite(products_with_old_key).await?
             };
             rewritten += now;
             if now == 0 {

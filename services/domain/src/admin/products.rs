@@ -269,7 +269,7 @@ impl Command for ChangeProduct {
         draft.product.updated_at = at.now;
         draft.claim_pictures(&before.media, unit).await?;
         if let Some(refusals) = draft.refusals() {
-            return Ok(Step::refused(self.told(refusals), Some(view)));
+            return Ok(Step::refused(self.as_seen_by_caller(refusals), Some(view)));
         }
         if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
@@ -290,12 +290,15 @@ impl Command for ChangeProduct {
             Err(StorageError::Conflict { key })
                 if key == "sku" && at.store().is_waiting_sku(&draft.product.sku).await? =>
             {
-                let refusals = self.told(vec![awaited(&draft.product.sku)]);
+                let refusals = self.as_seen_by_caller(vec![awaited(&draft.product.sku)]);
                 Ok(Step::refused(refusals, Some(view)))
             }
             Err(StorageError::Conflict { key }) => {
                 let refusal = taken(&key, &draft.product)?;
-                Ok(Step::refused(self.told(vec![refusal]), Some(view)))
+                Ok(Step::refused(
+                    self.as_seen_by_caller(vec![refusal]),
+                    Some(view),
+                ))
             }
             Ok(false) => Ok(Step::Retry),
             replaced => {
@@ -329,8 +332,9 @@ impl ChangeProduct {
         Ok(())
     }
 
-    /// The refusals as the caller sees them, who gave no fields to restore an earlier revision.
-    fn told(&self, refusals: Vec<UserError>) -> Vec<UserError> {
+    /// Returns the refusals with paths that exist in the input: that of a revert has no fields, only a
+    /// revision.
+    fn as_seen_by_caller(&self, refusals: Vec<UserError>) -> Vec<UserError> {
         match self.edit {
             Edit::Revert(_) => of_revision(refusals),
             _ => refusals,

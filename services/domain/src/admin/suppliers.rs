@@ -149,7 +149,7 @@ fn apply(before: &Supplier, patch: &SupplierPatch, errors: &mut ValidationErrors
             errors.invalid(&[&"country"], message);
         }
     }
-    before.showing(after)
+    before.with_admin_facts(after)
 }
 
 fn taken(supplier: &Supplier) -> UserError {

@@ -16,7 +16,7 @@ use vitrine_model::spec::SpecKey;
 use vitrine_storage::counts::CountSnapshot;
 
 use super::panel::{self, Units};
-use super::{STORED_VALUES, Scope, generation};
+use super::{MAX_STORED_VALUES, Scope, generation};
 use crate::products::Visibility;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -315,7 +315,7 @@ impl KeyCoverage {
 }
 
 pub(super) fn panel_of(tally: &FacetTally, reference: &Reference) -> Panel {
-    panel::panel(tally, reference, &Units::default(), STORED_VALUES)
+    panel::panel(tally, reference, &Units::default(), MAX_STORED_VALUES)
 }
 
 fn coverage_of(

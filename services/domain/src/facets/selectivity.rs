@@ -16,7 +16,7 @@ use vitrine_model::facet::{CountedBucket, Panel, PanelData, PanelFacet};
 use vitrine_model::filter::{Condition, Range};
 
 use super::panel::number_test;
-use super::{KeyCoverage, STORED_VALUES, Scope};
+use super::{KeyCoverage, MAX_STORED_VALUES, Scope};
 use crate::Catalog;
 use crate::products::ProductsQuery;
 use crate::reference::Reference;
@@ -205,7 +205,7 @@ impl ValueCounts {
                     self.tokens
                         .extend(token.map(|token| (token, number(value.count))));
                 }
-                if values.len() >= STORED_VALUES {
+                if values.len() >= MAX_STORED_VALUES {
                     let rarest = values.last().map_or(0.0, |value| number(value.count));
                     self.rarest.insert(key.to_owned(), rarest);
                 }

@@ -27,7 +27,7 @@ const MAX_CATCHING_UP: usize = 4;
 /// How often the hub checks whether it still has followers.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// How long the stream continues without followers.
-const LINGER: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The followers in this process. The stream runs while there are any.
 #[derive(Debug)]
@@ -231,7 +231,7 @@ impl Catalog {
             checked = Instant::now();
             if self.hub().is_followed() {
                 followed = Instant::now();
-            } else if followed.elapsed() > LINGER && self.hub().stop_unless_followed() {
+            } else if followed.elapsed() > IDLE_TIMEOUT && self.hub().stop_unless_followed() {
                 return;
             }
         }

@@ -15,20 +15,20 @@ use vitrine_storage::feed::FeedEvent;
 
 use super::hub::FollowHandle;
 use super::reviews::QUIET;
-use super::{Event, FeedEnded, NewsKind};
+use super::{Event, FeedEnded, UpdateKind};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
-/// The minimum interval between news of fast-changing ratings.
+/// The minimum interval between update of fast-changing ratings.
 const PACE: Duration = Duration::from_millis(250);
 /// The list that these cursors belong to.
 const LIST: &[u8] = b"ratingChanged";
 
 /// The current rating statistics.
 #[derive(Clone, Debug)]
-pub struct RatingNews {
+pub struct RatingUpdate {
     /// Whether they have changed, or why they are sent.
-    pub kind: NewsKind,
+    pub kind: UpdateKind,
     /// The product.
     pub product: ProductId,
     /// The statistics.
@@ -45,8 +45,8 @@ pub struct RatingFollower {
     visibility: Visibility,
     handle: FollowHandle,
     stats: Arc<RatingStats>,
-    /// The kind of the first news.
-    first: Option<NewsKind>,
+    /// The kind of the first update.
+    first: Option<UpdateKind>,
     sent_at: Instant,
 }
 
@@ -77,9 +77,9 @@ impl Catalog {
             handle,
             stats: Arc::new(stats),
             first: Some(if missed {
-                NewsKind::Happened
+                UpdateKind::Happened
             } else {
-                NewsKind::Started
+                UpdateKind::Started
             }),
             sent_at: Instant::now(),
         })
@@ -113,17 +113,17 @@ impl RatingFollower {
     /// for half a minute, returns the current statistics.
     ///
     /// # Errors
-    /// [`FeedEnded`]; no news follows it.
-    pub async fn next(&mut self) -> Result<RatingNews, FeedEnded> {
+    /// [`FeedEnded`]; no update follows it.
+    pub async fn next(&mut self) -> Result<RatingUpdate, FeedEnded> {
         if let Some(first) = self.first.take() {
-            return Ok(self.news(first));
+            return Ok(self.update(first));
         }
         loop {
             // Only waiting for a first change can time out, so no change is lost.
             let event =
                 match tokio::time::timeout_at(self.sent_at + QUIET, self.next_change()).await {
                     Ok(event) => event?,
-                    Err(_) => return Ok(self.news(NewsKind::Quiet)),
+                    Err(_) => return Ok(self.update(UpdateKind::Quiet)),
                 };
             tokio::time::sleep_until(self.sent_at + PACE).await;
             let event = self.last_change(event);
@@ -131,7 +131,7 @@ impl RatingFollower {
             // The value shared with other followers may be older.
             if stats.fold_seq > self.stats.fold_seq {
                 self.stats = stats;
-                return Ok(self.news(NewsKind::Happened));
+                return Ok(self.update(UpdateKind::Happened));
             }
         }
     }
@@ -174,10 +174,10 @@ impl RatingFollower {
         Ok(stats.map(|(stats, _)| Arc::clone(stats)))
     }
 
-    fn news(&mut self, kind: NewsKind) -> RatingNews {
+    fn update(&mut self, kind: UpdateKind) -> RatingUpdate {
         self.sent_at = Instant::now();
         let key = KeyValue::Int(self.stats.fold_seq);
-        RatingNews {
+        RatingUpdate {
             kind,
             product: self.product,
             stats: Arc::clone(&self.stats),

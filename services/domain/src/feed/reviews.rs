@@ -17,7 +17,7 @@ use vitrine_model::review::{Review, ReviewStatus};
 use vitrine_storage::feed::FeedPosition;
 
 use super::hub::{Buffered, FollowHandle};
-use super::{Event, FeedEnded, NewsKind};
+use super::{Event, FeedEnded, UpdateKind};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
@@ -28,10 +28,10 @@ const LIST: &[u8] = b"reviewAdded";
 
 /// A newly visible review, or a heartbeat.
 #[derive(Clone, Debug)]
-pub struct ReviewNews {
-    /// The kind of news.
-    pub kind: NewsKind,
-    /// The review; `None` unless `kind` is [`NewsKind::Happened`].
+pub struct ReviewUpdate {
+    /// The kind of update.
+    pub kind: UpdateKind,
+    /// The review; `None` unless `kind` is [`UpdateKind::Happened`].
     pub review: Option<Arc<Review>>,
     /// The cursor to resume after this event without missing any.
     pub cursor: String,
@@ -126,16 +126,16 @@ impl ReviewFollower {
     /// a minute, returns a heartbeat with a cursor to resume from.
     ///
     /// # Errors
-    /// [`FeedEnded`]; no news follows it.
-    pub async fn next(&mut self) -> Result<ReviewNews, FeedEnded> {
+    /// [`FeedEnded`]; no update follows it.
+    pub async fn next(&mut self) -> Result<ReviewUpdate, FeedEnded> {
         if !self.started {
             self.started = true;
-            return Ok(self.news(NewsKind::Started));
+            return Ok(self.update(UpdateKind::Started));
         }
         loop {
             if let Some(event) = self.missed.pop_front() {
-                if let Some(news) = self.news_of(&event).await? {
-                    return Ok(news);
+                if let Some(update) = self.update_of(&event).await? {
+                    return Ok(update);
                 }
                 continue;
             }
@@ -146,7 +146,7 @@ impl ReviewFollower {
                 (self.missed, self.gap) = missed.await?;
                 self.sent = gap.max(self.sent.clone());
                 if Instant::now() >= self.quiet_at && self.missed.is_empty() {
-                    return Ok(self.news(NewsKind::Quiet));
+                    return Ok(self.update(UpdateKind::Quiet));
                 }
                 continue;
             }
@@ -154,15 +154,15 @@ impl ReviewFollower {
             let at = self.catalog.hub().at();
             match tokio::time::timeout_at(self.quiet_at, self.handle.events.recv()).await {
                 Ok(Ok(event)) => {
-                    if let Some(news) = self.news_of(&event).await? {
-                        return Ok(news);
+                    if let Some(update) = self.update_of(&event).await? {
+                        return Ok(update);
                     }
                 }
                 Ok(Err(RecvError::Lagged(_))) => self.missed = self.events_since_last_sent()?,
                 Ok(Err(RecvError::Closed)) => return Err(FeedEnded::Lost),
                 Err(_) => {
                     self.sent = at.into_iter().fold(self.sent.clone(), FeedPosition::max);
-                    return Ok(self.news(NewsKind::Quiet));
+                    return Ok(self.update(UpdateKind::Quiet));
                 }
             }
         }
@@ -178,16 +178,16 @@ impl ReviewFollower {
         }
     }
 
-    /// The news of an event; `None` when there is nothing to send.
-    async fn news_of(&mut self, event: &Arc<Event>) -> Result<Option<ReviewNews>, FeedEnded> {
+    /// The update of an event; `None` when there is nothing to send.
+    async fn update_of(&mut self, event: &Arc<Event>) -> Result<Option<ReviewUpdate>, FeedEnded> {
         if event.point <= self.sent {
             return Ok(None);
         }
         let review = self.read(event).await?;
         self.sent = event.point.clone();
-        Ok(review.map(|review| ReviewNews {
+        Ok(review.map(|review| ReviewUpdate {
             review: Some(review),
-            ..self.news(NewsKind::Happened)
+            ..self.update(UpdateKind::Happened)
         }))
     }
 
@@ -216,10 +216,10 @@ impl ReviewFollower {
         Ok(visible.map(|(review, _)| Arc::clone(review)))
     }
 
-    fn news(&mut self, kind: NewsKind) -> ReviewNews {
+    fn update(&mut self, kind: UpdateKind) -> ReviewUpdate {
         self.quiet_at = Instant::now() + QUIET;
         let key = KeyValue::Text(self.sent.as_str().to_owned());
-        ReviewNews {
+        ReviewUpdate {
             kind,
             review: None,
             cursor: self.catalog.feed_cursor(LIST, self.product, key),

@@ -141,7 +141,7 @@ impl Prepared<'_> {
             external_id: self.draft.source.external_id.clone(),
             imported_at: now,
             digest: self.digest.clone(),
-            standing: self.draft.standing(),
+            priority: self.draft.priority(),
         }
     }
 
@@ -158,7 +158,7 @@ impl Prepared<'_> {
     /// Whether what this product is now made of does not follow from the draft alone: another source
     /// says something, or the draft does not say everything.
     pub(super) fn is_merged_into(&self, product: &Product) -> bool {
-        let alone = |source: &Source| self.is_from(source) && !source.standing.partial;
+        let alone = |source: &Source| self.is_from(source) && !source.priority.partial;
         self.draft.is_partial() || !product.sources.iter().all(alone)
     }
 }
@@ -207,8 +207,9 @@ impl Merged {
         }
     }
 
-    /// Whether nobody says the name, kind or category any more that somebody said.
-    pub(crate) fn leaves_nobody(&self) -> bool {
+    /// Returns true if the product would lose its name, kind or category: some source had given it, and none
+    /// does any more.
+    pub(crate) fn loses_required_field(&self) -> bool {
         self.before.is_whole() && !self.after.is_whole()
     }
 

@@ -142,7 +142,7 @@ impl ImportSession {
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
         let drafts = Arc::new(drafts);
         let mut digests = Digests::of(&drafts);
-        self.hear_suppliers(&drafts);
+        self.remember_first_facts(&drafts);
         self.refresh_changed_reference().await?;
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);

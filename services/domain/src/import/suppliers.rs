@@ -16,11 +16,11 @@ use super::{ImportSession, Namesake};
 use crate::DomainError;
 
 impl ImportSession {
-    /// Remembers what the first lines say of suppliers with ids.
-    pub(super) fn hear_suppliers(&mut self, drafts: &[ProductDraft]) {
+    /// Remembers the facts that the first lines have of suppliers with ids.
+    pub(super) fn remember_first_facts(&mut self, drafts: &[ProductDraft]) {
         let named = drafts.iter().filter_map(|draft| draft.supplier.as_ref());
         for supplier in named.filter(|supplier| supplier.origin.is_some()) {
-            let first = self.heard.entry(supplier.key());
+            let first = self.first_facts.entry(supplier.key());
             first.or_insert_with(|| supplier.clone());
         }
     }
@@ -33,7 +33,7 @@ impl ImportSession {
         let mut keys = HashSet::new();
         let unknown: Vec<SupplierDraft> = drafts
             .iter()
-            .map(|draft| self.heard.get(&draft.key()).unwrap_or(draft))
+            .map(|draft| self.first_facts.get(&draft.key()).unwrap_or(draft))
             .filter(|draft| self.supplier(draft).is_none() && keys.insert(draft.key()))
             .cloned()
             .collect();
@@ -111,7 +111,7 @@ impl ImportSession {
                 let Some(before) = stored.cloned() else {
                     break;
                 };
-                let after = before.saying(&facts, self.catalog.now());
+                let after = before.with_feed_facts(&facts, self.catalog.now());
                 let written = after.clone();
                 let done = !self.writes()
                     || self

@@ -158,8 +158,8 @@ impl ImportSession {
         let others: Vec<Contribution> = before.iter().chain(joining).cloned().collect();
         let after = prepared.among(&others, now);
         let merged = Merged::new(&before, &after, &self.dictionary);
-        if merged.leaves_nobody() {
-            return Ok(Err(leaves_nobody(prepared)));
+        if merged.loses_required_field() {
+            return Ok(Err(loses_required_field(prepared)));
         }
         let supplier = self.contributed_supplier(merged.new_supplier(), prepared);
         let supplier = supplier.await?;
@@ -278,7 +278,7 @@ impl ImportSession {
 }
 
 /// The reason for rejecting a draft that takes back what only its source says.
-fn leaves_nobody(prepared: &Prepared<'_>) -> Rejection {
+fn loses_required_field(prepared: &Prepared<'_>) -> Rejection {
     let reason = format!(
         "{} has described the whole product, and no other feed says its name, kind and category; \
          a feed of some fields needs a system of its own, and a sku",

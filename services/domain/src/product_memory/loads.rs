@@ -1,4 +1,4 @@
-//! Products on their way into memory, and the look-ups that use the memory.
+//! Products that are being read into memory, and the look-ups that use the memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use super::{Entry, ProductMemory, State};
 use crate::{Catalog, DomainError};
 
 /// The result of a [`Load`], for those who wait for it. An error when the load has failed.
-pub(crate) type Landing<V = ProductView> = Shared<oneshot::Receiver<Option<V>>>;
+pub(crate) type SharedLoad<V = ProductView> = Shared<oneshot::Receiver<Option<V>>>;
 
 /// What a caller does who needs a product.
 pub(crate) enum Join<V: Clone + Send + Sync + 'static = ProductView> {
     /// Takes it from memory, where it has just arrived.
     Found(V),
     /// Waits for another caller, who has begun to read it. The product has not been forgotten since.
-    Wait(Landing<V>),
+    Wait(SharedLoad<V>),
     /// Reads it, for all who ask meanwhile.
     Load(Load<V>),
 }
@@ -73,7 +73,7 @@ impl<V: Clone + Send + Sync + 'static> Load<V> {
     }
 
     /// Remembers the product that was found, unless it has been forgotten meanwhile, and hands it to all who wait.
-    pub(crate) fn land(mut self, found: Option<(ProductId, &V)>) {
+    pub(crate) fn finish(mut self, found: Option<(ProductId, &V)>) {
         let memory = Arc::clone(&self.memory);
         let mut state = memory.state();
         self.end(&mut state);
@@ -95,7 +95,7 @@ impl<V: Clone + Send + Sync + 'static> Load<V> {
 
     /// Lets nobody wait for it any more.
     fn end(&self, state: &mut State<V>) {
-        let own = |(number, _): &(u64, Landing<V>)| *number == self.number;
+        let own = |(number, _): &(u64, SharedLoad<V>)| *number == self.number;
         if state.loads.get(&self.key).is_some_and(own) {
             state.loads.remove(&self.key);
         }
@@ -175,15 +175,15 @@ impl Catalog {
                 let read = read.into_iter().map(|view| (view.id(), view));
                 let read: HashMap<ProductId, ProductView> = read.collect();
                 for (id, load) in loads {
-                    load.land(read.get(&id).map(|view| (id, view)));
+                    load.finish(read.get(&id).map(|view| (id, view)));
                 }
                 Ok(read)
             });
             found.extend(read.await?);
         }
-        for landing in awaited {
-            let landed = self.landed(landing).await?;
-            found.extend(landed.map(|view| (view.id(), view)));
+        for load in awaited {
+            let loaded = self.await_load(load).await?;
+            found.extend(loaded.map(|view| (view.id(), view)));
         }
         Ok(Remembered {
             products: found,
@@ -203,12 +203,12 @@ impl Catalog {
         }
         match memory.join(&key) {
             Join::Found(view) => Ok(Some(view)),
-            Join::Wait(landing) => self.landed(landing).await,
+            Join::Wait(load) => self.await_load(load).await,
             Join::Load(load) => {
                 let read = self.read(|store| async move {
                     let found = store.look_up_product(load.key(), &ProductStatus::ALL);
                     let found = found.await?;
-                    load.land(found.as_ref().map(|view| (view.id(), view)));
+                    load.finish(found.as_ref().map(|view| (view.id(), view)));
                     Ok(found)
                 });
                 read.await
@@ -216,9 +216,9 @@ impl Catalog {
         }
     }
 
-    async fn landed(&self, landing: Landing) -> Result<Option<ProductView>, DomainError> {
-        let landed = self.within_read_limit(landing).await?;
-        // The one who read it has the reason.
-        landed.map_err(|_| DomainError::Unavailable(None))
+    async fn await_load(&self, load: SharedLoad) -> Result<Option<ProductView>, DomainError> {
+        let loaded = self.within_read_limit(load).await?;
+        // The caller who read it has the reason.
+        loaded.map_err(|_| DomainError::Unavailable(None))
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-use vitrine_model::facet::{CategoryRows, FacetRow, RowOrder, RowSort, Vocabulary};
+use vitrine_model::facet::{CategoryRows, FacetRow, RowSort, SortedCategory, Vocabulary};
 use vitrine_model::id::{CategoryId, ProductId};
 
 /// How many products may wait to be read again. When there are more, all rows are forgotten.
@@ -23,9 +23,9 @@ const MIN_MISSED: u64 = 16;
 /// How many rows are loaded with about as much work as a page of a list from the database needs.
 const ROWS_PER_LIST: u64 = 32;
 
-/// What a row needs in an order.
-const ORDER_BYTES: usize = size_of::<Arc<FacetRow>>();
-/// When more products are read again together, orders are sorted again instead of being changed row by row.
+/// The memory that each sorting of a category needs for a row, in bytes.
+const SORTED_ROW_BYTES: usize = size_of::<Arc<FacetRow>>();
+/// When more products are read again together, lists are sorted again instead of being changed row by row.
 const MAX_MOVED: usize = 100;
 
 /// The rows of a category. Lock the state first, then the rows: never the state while the rows are locked.
@@ -73,9 +73,9 @@ struct State {
 #[derive(Debug)]
 struct Loaded {
     rows: SharedRows,
-    /// The rows in each order that lists have needed.
-    orders: HashMap<RowSort, Arc<RowOrder>>,
-    /// The size of the rows and their orders.
+    /// The rows, sorted by each key that lists have needed.
+    sorted: HashMap<RowSort, Arc<SortedCategory>>,
+    /// The size of the rows, and of the sorted ones.
     bytes: usize,
     last_use: u64,
 }
@@ -115,7 +115,7 @@ impl RowsVersion {
 #[derive(Clone, Debug)]
 pub(crate) struct SortedRows {
     pub(crate) words: Arc<RwLock<Vocabulary>>,
-    pub(crate) categories: Vec<Arc<RowOrder>>,
+    pub(crate) categories: Vec<Arc<SortedCategory>>,
 }
 
 impl RowSet {
@@ -187,12 +187,12 @@ impl State {
             let (bytes_before, rows_before) = (loaded.bytes, rows.rows().len());
             for (id, new) in changes {
                 let old = rows.replace(id, new);
-                for order in loaded.orders.values_mut() {
-                    Arc::make_mut(order).replace(old.as_deref(), new);
+                for sorted in loaded.sorted.values_mut() {
+                    Arc::make_mut(sorted).replace(old.as_deref(), new);
                 }
             }
-            let orders: usize = loaded.orders.values().map(|order| order.bytes()).sum();
-            loaded.bytes = rows.bytes() + orders;
+            let sorted: usize = loaded.sorted.values().map(|rows| rows.bytes()).sum();
+            loaded.bytes = rows.bytes() + sorted;
             self.bytes = self.bytes + loaded.bytes - bytes_before;
             self.rows = self.rows + rows.rows().len() - rows_before;
         }
@@ -205,21 +205,21 @@ impl State {
         }
     }
 
-    /// Forgets all orders. Lists sort the rows again.
-    fn forget_orders(&mut self) {
+    /// Forgets all sorted rows. Lists sort the rows again.
+    fn forget_sorted(&mut self) {
         for loaded in self.categories.values_mut() {
-            let orders = std::mem::take(&mut loaded.orders);
-            let bytes: usize = orders.values().map(|order| order.bytes()).sum();
+            let sorted = std::mem::take(&mut loaded.sorted);
+            let bytes: usize = sorted.values().map(|rows| rows.bytes()).sum();
             loaded.bytes -= bytes;
             self.bytes -= bytes;
         }
     }
 
-    /// Forgets as much as does not fit: the orders, then the categories that have not been used for longest, and
+    /// Forgets as much as does not fit: the sorted rows, then the categories that have not been used for longest, and
     /// everything if what was used last does not fit alone.
     fn make_room(&mut self, max_bytes: usize) {
         if self.total_bytes() > max_bytes {
-            self.forget_orders();
+            self.forget_sorted();
         }
         while self.total_bytes() > max_bytes {
             let uses = self.uses;
@@ -311,7 +311,7 @@ impl RowMemory {
             pays &= *missed >= enough;
         }
         let products = usize::try_from(products).unwrap_or(usize::MAX);
-        let needed = products.saturating_mul(state.row_bytes + ORDER_BYTES);
+        let needed = products.saturating_mul(state.row_bytes + SORTED_ROW_BYTES);
         let loads = pays && state.total_bytes().saturating_add(needed) <= self.max_bytes;
         if loads {
             // A load that fails is not begun again by the next list.
@@ -353,7 +353,7 @@ impl RowMemory {
             state.rows += rows.rows().len();
             let loaded = Loaded {
                 rows: Arc::new(RwLock::new(rows)),
-                orders: HashMap::new(),
+                sorted: HashMap::new(),
                 bytes,
                 last_use: state.uses,
             };
@@ -400,7 +400,7 @@ impl RowMemory {
             return;
         }
         if reading.changed.len() > MAX_MOVED {
-            state.forget_orders();
+            state.forget_sorted();
         }
         let mut changes = Vec::with_capacity(reading.changed.len());
         for (id, change) in &reading.changed {
@@ -421,7 +421,7 @@ impl RowMemory {
     pub(crate) fn unsorted(&self, categories: &[CategoryId], by: RowSort) -> usize {
         let state = self.state();
         let loaded = categories.iter().filter_map(|id| state.categories.get(id));
-        let unsorted = loaded.filter(|loaded| !loaded.orders.contains_key(&by));
+        let unsorted = loaded.filter(|loaded| !loaded.sorted.contains_key(&by));
         unsorted.map(Loaded::len).sum()
     }
 
@@ -436,8 +436,8 @@ impl RowMemory {
             for id in categories {
                 let loaded = state.categories.get_mut(id)?;
                 loaded.last_use = uses;
-                found.push(match loaded.orders.get(&by) {
-                    Some(order) => Ok(Arc::clone(order)),
+                found.push(match loaded.sorted.get(&by) {
+                    Some(rows) => Ok(Arc::clone(rows)),
                     None => Err((*id, Arc::clone(&loaded.rows))),
                 });
             }
@@ -447,7 +447,7 @@ impl RowMemory {
         let mut sorted = Vec::with_capacity(found.len());
         for one in found {
             sorted.push(match one {
-                Ok(order) => order,
+                Ok(rows) => rows,
                 Err((id, rows)) => {
                     if sorting.is_none() {
                         sorting = Some(self.sorting.try_lock().ok()?);
@@ -464,24 +464,29 @@ impl RowMemory {
 
     /// Sorts the rows of a category, and keeps them in this order, too, unless they have changed meanwhile. `None` if
     /// there is no room.
-    fn sort(&self, id: CategoryId, shared: &SharedRows, by: RowSort) -> Option<Arc<RowOrder>> {
+    fn sort(
+        &self,
+        id: CategoryId,
+        shared: &SharedRows,
+        by: RowSort,
+    ) -> Option<Arc<SortedCategory>> {
         let (version, rows) = {
             let rows = read(shared);
             (rows.version(), rows.rows().to_vec())
         };
-        let expected = size_of::<RowOrder>() + ORDER_BYTES * rows.len();
+        let expected = size_of::<SortedCategory>() + SORTED_ROW_BYTES * rows.len();
         if self.state().total_bytes() + expected > self.max_bytes {
             return None;
         }
-        let order = Arc::new(RowOrder::new(by, rows));
+        let order = Arc::new(SortedCategory::new(by, rows));
         let bytes = order.bytes();
         let mut state = self.state();
         if let Some(loaded) = state.categories.get_mut(&id)
             && Arc::ptr_eq(&loaded.rows, shared)
             && read(shared).version() == version
-            && !loaded.orders.contains_key(&by)
+            && !loaded.sorted.contains_key(&by)
         {
-            loaded.orders.insert(by, Arc::clone(&order));
+            loaded.sorted.insert(by, Arc::clone(&order));
             loaded.bytes += bytes;
             state.bytes += bytes;
         }

@@ -16,10 +16,10 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// The memory of products and what it hears of changes through.
+/// The memory of products, with the sources of its invalidations: the change stream, and the writes of this process.
 pub(crate) struct Remembering {
     pub(crate) memory: Arc<ProductMemory>,
-    /// Hears of the writes of this process.
+    /// Invalidates the products that this process writes.
     _listener: Arc<ProductListener>,
     /// The task that reads the stream; it ends with this.
     task: tokio::sync::Mutex<JoinSet<()>>,

@@ -38,7 +38,7 @@ fn load_id(memory: &Memory, id: i64) -> Load<&'static str> {
 fn what_was_read_is_remembered_until_it_is_forgotten() {
     let memory = memory();
     assert_eq!(memory.get(product(1)), None);
-    load_id(&memory, 1).land(Some((product(1), &"new")));
+    load_id(&memory, 1).finish(Some((product(1), &"new")));
     assert_eq!(memory.get(product(1)), Some("new"));
     memory.forget(&[product(2)]);
     assert_eq!(memory.get(product(1)), Some("new"));
@@ -55,14 +55,14 @@ fn a_read_that_began_before_a_write_is_not_remembered() {
     let (by_id, by_name) = (load_id(&memory, 1), load(&memory, &slug));
     let other = load_id(&memory, 2);
     memory.written(WrittenProducts::These(&[product(1)]));
-    by_id.land(Some((product(1), &"old")));
-    by_name.land(Some((product(1), &"old")));
-    other.land(Some((product(2), &"other")));
+    by_id.finish(Some((product(1), &"old")));
+    by_name.finish(Some((product(1), &"old")));
+    other.finish(Some((product(2), &"other")));
     assert_eq!(memory.get(product(1)), None);
     assert_eq!(memory.get(product(2)), Some("other"));
     let before = load_id(&memory, 1);
     memory.written(WrittenProducts::Any);
-    before.land(Some((product(1), &"old")));
+    before.finish(Some((product(1), &"old")));
     assert_eq!(memory.get(product(1)), None);
     assert_eq!(memory.get(product(2)), None);
 }
@@ -74,13 +74,13 @@ fn a_read_during_too_many_writes_is_not_remembered() {
     let most = i64::try_from(MAX_FORGOTTEN).unwrap();
     let all: Vec<ProductId> = (2..most + 2).map(product).collect();
     memory.forget(&all);
-    reading.land(Some((product(1), &"new")));
+    reading.finish(Some((product(1), &"new")));
     assert_eq!(memory.get(product(1)), Some("new"), "all are known");
     let reading = load_id(&memory, 2);
     memory.forget(&[product(2)]);
     memory.forget(&all[1..]);
     memory.forget(&[product(-1)]);
-    reading.land(Some((product(2), &"old")));
+    reading.finish(Some((product(2), &"old")));
     assert_eq!(memory.get(product(2)), None, "the first is not known");
 }
 
@@ -97,10 +97,10 @@ fn callers_wait_only_for_a_read_that_began_after_the_last_write() {
     let Join::Wait(late) = memory.join(&key) else {
         panic!("a third read of the same product");
     };
-    first.land(Some((product(1), &"old")));
+    first.finish(Some((product(1), &"old")));
     assert_eq!(early.now_or_never().unwrap().unwrap(), Some("old"));
     assert!(late.clone().now_or_never().is_none());
-    second.land(Some((product(1), &"new")));
+    second.finish(Some((product(1), &"new")));
     assert_eq!(late.now_or_never().unwrap().unwrap(), Some("new"));
     assert!(matches!(memory.join(&key), Join::Found("new")));
 }
@@ -113,7 +113,7 @@ fn nobody_waits_for_a_name_after_any_write() {
     assert!(matches!(memory.join(&slug), Join::Wait(_)));
     memory.forget(&[product(9)]);
     drop(load(&memory, &slug));
-    first.land(Some((product(1), &"lamp")));
+    first.finish(Some((product(1), &"lamp")));
     assert_eq!(memory.get(product(1)), Some("lamp"), "another was written");
 }
 
@@ -127,7 +127,7 @@ fn a_failed_read_is_reported_to_those_who_wait_and_repeated() {
     };
     drop(failing);
     assert!(waiting.now_or_never().unwrap().is_err());
-    load(&memory, &key).land(None);
+    load(&memory, &key).finish(None);
     assert_eq!(
         memory.get(product(1)),
         None,
@@ -145,7 +145,7 @@ fn a_memory_is_used_while_it_is_confirmed() {
     assert!(!memory.is_current() && memory.usage().age.is_none());
     memory.open(Instant::now() + Duration::from_mins(1));
     assert!(memory.is_current());
-    load_id(&memory, 1).land(Some((product(1), &"one")));
+    load_id(&memory, 1).finish(Some((product(1), &"one")));
     memory.confirm(memory.began);
     while memory.is_current() {
         std::thread::yield_now();
@@ -163,7 +163,7 @@ fn a_memory_is_used_while_it_is_confirmed() {
 fn a_full_memory_evicts_products() {
     let memory = memory();
     for id in 1..=50 {
-        load_id(&memory, id).land(Some((product(id), &"one")));
+        load_id(&memory, id).finish(Some((product(id), &"one")));
         let usage = memory.usage();
         assert!(usage.bytes <= 3 * 1_800, "{usage:?}");
     }

@@ -19,7 +19,7 @@ use crate::rejections::Rejections;
 
 /// Whether what the sources of a product say does not follow from the product.
 fn needs_contributions(sources: &[Source]) -> bool {
-    sources.len() > 1 || sources.iter().any(|source| source.standing.partial)
+    sources.len() > 1 || sources.iter().any(|source| source.priority.partial)
 }
 
 impl RestoreSession {

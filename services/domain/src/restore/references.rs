@@ -16,9 +16,9 @@ use crate::DomainError;
 use crate::export::ExportedProduct;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 
-/// What is rated by its own dimensions.
+/// The products that review dimensions apply to, with the id of the category.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rated {
+pub enum StoredDimensionScope {
     /// Products of a kind.
     Kind(String),
     /// Products of a category and its subcategories.
@@ -57,7 +57,7 @@ enum Change {
     Key(Box<[SpecKey; 2]>),
     NewCategory(Category),
     Category(Category, i64),
-    Dimensions(Rated, Vec<String>),
+    Dimensions(StoredDimensionScope, Vec<String>),
     NewSupplier(Supplier),
     Supplier(Supplier, i64),
 }
@@ -73,10 +73,10 @@ impl Change {
             Self::Category(category, before) => {
                 return to.replace_category(category, *before).await;
             }
-            Self::Dimensions(Rated::Kind(kind), names) => {
+            Self::Dimensions(StoredDimensionScope::Kind(kind), names) => {
                 to.set_kind_dimensions(kind, names).await?;
             }
-            Self::Dimensions(Rated::Category(id), names) => {
+            Self::Dimensions(StoredDimensionScope::Category(id), names) => {
                 to.set_category_dimensions(*id, names).await?;
             }
             Self::NewSupplier(supplier) => to.insert_supplier(supplier).await?,
@@ -154,13 +154,13 @@ impl RestoreSession {
     /// Stores what products of a kind or a category are rated by.
     pub async fn dimensions(
         &mut self,
-        of: Rated,
+        of: StoredDimensionScope,
         names: Vec<String>,
     ) -> Result<LineOutcome, DomainError> {
         let table = &mut self.dimensions;
         let before = match &of {
-            Rated::Kind(kind) => table.kinds.insert(kind.clone(), names.clone()),
-            Rated::Category(id) => table.categories.insert(*id, names.clone()),
+            StoredDimensionScope::Kind(kind) => table.kinds.insert(kind.clone(), names.clone()),
+            StoredDimensionScope::Category(id) => table.categories.insert(*id, names.clone()),
         };
         let done = match before {
             Some(before) if before == names => return Ok(LineOutcome::Unchanged),

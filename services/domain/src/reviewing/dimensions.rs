@@ -20,7 +20,7 @@ const MAX_NAME_BYTES: usize = 40;
 
 /// The products that dimensions apply to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RatedBy {
+pub enum DimensionScope {
     /// The products of a kind.
     Kind(String),
     /// The products of a category, named by its slug, and of its descendants.
@@ -31,7 +31,7 @@ pub enum RatedBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewDimensions {
     /// The products that they apply to.
-    pub of: RatedBy,
+    pub of: DimensionScope,
     /// The names: lower-case letters, digits and underscores.
     pub names: Vec<String>,
 }
@@ -99,11 +99,11 @@ impl Command for Define {
             }
         }
         let category = match &given.of {
-            RatedBy::Kind(kind) => {
+            DimensionScope::Kind(kind) => {
                 errors.check(&[&"kind"], limits::kind(kind));
                 None
             }
-            RatedBy::Category(slug) => {
+            DimensionScope::Category(slug) => {
                 let category = at.reference.categories.by_slug(slug);
                 if category.is_none() {
                     errors.missing(&[&"category"], "there is no category with this slug");
@@ -115,9 +115,9 @@ impl Command for Define {
             return Ok(Step::refused(errors.0, None));
         }
         match (&given.of, category) {
-            (RatedBy::Kind(kind), _) => unit.set_kind_dimensions(kind, &given.names).await?,
+            (DimensionScope::Kind(kind), _) => unit.set_kind_dimensions(kind, &given.names).await?,
             (_, Some(category)) => unit.set_category_dimensions(category, &given.names).await?,
-            (RatedBy::Category(_), None) => {}
+            (DimensionScope::Category(_), None) => {}
         }
         Ok(Step::done(given.clone(), Change::Reference))
     }

@@ -64,7 +64,7 @@ impl Catalog {
     /// longer belongs to anybody and remains. An erasure that another process executes is taken
     /// over.
     ///
-    /// Fails with the database; a worker then completes the erasure.
+    /// Fails when the database fails; a worker then completes the erasure.
     pub async fn erase_author(
         &self,
         by: Subject<'_>,
@@ -216,8 +216,8 @@ impl Catalog {
             }
             if residue.top_reviews > 0 {
                 // An earlier run was interrupted before it folded the products.
-                let carrying = store.products_with_copies_of(&claim.author).await?;
-                if let Some(error) = self.fold_erased(claim, carrying).await? {
+                let with_copies = store.products_with_copies_of(&claim.author).await?;
+                if let Some(error) = self.fold_erased(claim, with_copies).await? {
                     return Err(error);
                 }
             }
@@ -259,7 +259,7 @@ impl Catalog {
         Ok(failed)
     }
 
-    /// Folds all pending reviews of these products, but not reviews that arrive meanwhile.
+    /// Folds all dirty reviews of these products, but not reviews that arrive meanwhile.
     pub(super) async fn fold_all(&self, products: &[ProductId]) -> Result<(), StorageError> {
         let limit = usize::try_from(MAX_REVIEWS).unwrap_or(usize::MAX);
         while self.store().fold(products, self.now()).await?.reviews >= limit {}

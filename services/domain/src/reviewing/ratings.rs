@@ -41,10 +41,8 @@ pub struct RatingMonth {
 pub struct StatsAudit {
     /// The number of audited products.
     pub checked: usize,
-    /// How many of them have unfolded reviews, so that they cannot be compared.
-    pub pending: usize,
-    /// Those products.
-    pub waiting: Vec<ProductId>,
+    /// The audited products with dirty reviews, which cannot be compared.
+    pub uncounted: Vec<ProductId>,
     /// The differences between stored and recounted statistics.
     pub differences: Vec<StatsDifference>,
     /// The last audited product; `None` at the end.
@@ -199,12 +197,10 @@ impl Catalog {
             .await?;
         let full = u32::try_from(recounted.len()).is_ok_and(|n| n == limit);
         let last = recounted.last().map(|one| one.product);
-        let waiting = recounted.iter().filter(|one| one.pending);
-        let waiting: Vec<ProductId> = waiting.map(|one| one.product).collect();
+        let uncounted = recounted.iter().filter(|one| one.pending);
         Ok(StatsAudit {
             checked: recounted.len(),
-            pending: waiting.len(),
-            waiting,
+            uncounted: uncounted.map(|one| one.product).collect(),
             differences: recounted.iter().flat_map(differences).collect(),
             last: last.filter(|_| full && only.is_none()),
         })
@@ -213,7 +209,7 @@ impl Catalog {
     /// Recomputes the statistics of a product, however busy it is. Pending reviews are folded, or
     /// left to the fold worker when there are constant write conflicts.
     ///
-    /// Fails with the database, or when another process repairs the product.
+    /// Fails when the database fails, or when another process repairs the product.
     pub async fn repair_rating_stats(
         &self,
         product: ProductId,

@@ -23,7 +23,7 @@ const MAX_REPORTS: u32 = 100;
 /// The number of purchases per batch of [`Catalog::recheck_purchases`].
 const RECHECK_BATCH: u32 = 500;
 /// The maximum number of units of one purchase.
-const MAX_UNITS: i32 = 10_000;
+const MAX_PURCHASE_QUANTITY: i32 = 10_000;
 
 impl Catalog {
     /// Casts, changes or withdraws a vote on somebody else's review. Repeating a vote changes
@@ -157,7 +157,7 @@ impl Catalog {
     /// purchase is checked once, a while after it was recorded.
     ///
     /// # Errors
-    /// Fails with the database; the next call continues.
+    /// Fails when the database fails; the next call continues.
     pub async fn recheck_purchases(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let checked =
@@ -173,8 +173,11 @@ fn check_purchase(purchase: &Purchase, at: Timestamp, now: Timestamp) -> Validat
         let message = "a purchase can be at most one day in the future";
         errors.invalid(&[&"purchasedAt"], message);
     }
-    if !(1..=MAX_UNITS).contains(&purchase.quantity) {
-        let message = format!("must be 1 to {MAX_UNITS}, not {}", purchase.quantity);
+    if !(1..=MAX_PURCHASE_QUANTITY).contains(&purchase.quantity) {
+        let message = format!(
+            "must be 1 to {MAX_PURCHASE_QUANTITY}, not {}",
+            purchase.quantity
+        );
         errors.invalid(&[&"quantity"], message);
     }
     let order = purchase.order.as_deref();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use vitrine_domain::export::ExportedProduct;
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::contribution::{Content, Contribution, Standing};
+use vitrine_model::contribution::{Content, Contribution, SourcePriority};
 use vitrine_model::fold::Computed;
 use vitrine_model::import::Rejection;
 use vitrine_model::product::{
@@ -181,14 +181,14 @@ pub struct SourceRecord {
     pub digest: String,
     /// How it ranks among the sources, if it does not describe the whole product.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub standing: Standing,
+    pub priority: SourcePriority,
     /// What it says, if that does not follow from the product.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<Box<SaidRecord>>,
 }
 
-fn is_usual(standing: &Standing) -> bool {
-    *standing == Standing::default()
+fn is_usual(priority: &SourcePriority) -> bool {
+    *priority == SourcePriority::default()
 }
 
 /// What a source says of a product. What is absent is not said.
@@ -506,7 +506,7 @@ impl SourceRecord {
             external_id: source.external_id.clone(),
             imported_at: source.imported_at,
             digest: source.digest.clone(),
-            standing: source.standing.clone(),
+            priority: source.priority.clone(),
             says: None,
         }
     }
@@ -517,7 +517,7 @@ impl SourceRecord {
             external_id: self.external_id,
             imported_at: self.imported_at,
             digest: self.digest,
-            standing: self.standing,
+            priority: self.priority,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Records of what products refer to.
 
 use serde::{Deserialize, Serialize};
-use vitrine_domain::restore::Rated;
+use vitrine_domain::restore::StoredDimensionScope;
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::CategoryId;
@@ -85,10 +85,12 @@ impl DimensionsRecord {
         format!("dimensions {:?} {:?}", self.kind, self.category)
     }
 
-    pub(crate) fn rated(self) -> Result<(Rated, Vec<String>), Rejection> {
+    pub(crate) fn rated(self) -> Result<(StoredDimensionScope, Vec<String>), Rejection> {
         let of = match (self.kind, self.category) {
-            (Some(kind), None) => Rated::Kind(kind),
-            (None, Some(category)) => Rated::Category(category_id("category", &category)?),
+            (Some(kind), None) => StoredDimensionScope::Kind(kind),
+            (None, Some(category)) => {
+                StoredDimensionScope::Category(category_id("category", &category)?)
+            }
             _ => {
                 let reason = "a kind or a category has dimensions";
                 return Err(Rejection::new("kind", reason));

@@ -32,18 +32,18 @@ const MAX_REDIRECTS: usize = 5;
 /// The number of pieces that are read ahead.
 const PIECES_AHEAD: usize = 4;
 
-/// How long a server is waited for.
+/// Timeouts and retries of a download.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct RetryPolicy {
     /// How long connecting, and each piece of an answer, may take.
     pub(super) wait: Duration,
-    /// How often in a row a lost connection is taken up again without a new byte.
+    /// The maximum number of consecutive attempts to resume a download without receiving a new byte.
     pub(super) attempts: u32,
     /// The pause before the first of these attempts; it doubles each time.
     pub(super) pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             wait: Duration::from_secs(30),
@@ -122,11 +122,11 @@ impl Address {
     ///
     /// # Errors
     /// Why there are none.
-    pub(super) fn open(&self, patience: Patience) -> Result<(Fetched, Option<u64>), String> {
+    pub(super) fn open(&self, policy: RetryPolicy) -> Result<(Fetched, Option<u64>), String> {
         let (sender, pieces) = sync_channel(PIECES_AHEAD);
         let fetch = Fetch {
             address: self.clone(),
-            patience,
+            policy,
             pieces: sender,
             version: None,
             total: None,
@@ -208,7 +208,7 @@ fn fatal(what: &str, error: impl fmt::Display) -> Failure {
 /// A download.
 struct Fetch {
     address: Address,
-    patience: Patience,
+    policy: RetryPolicy,
     pieces: SyncSender<Piece>,
     /// The version of the file: the header, and its value.
     version: Option<(HeaderName, String)>,
@@ -246,11 +246,11 @@ impl Fetch {
                     self.at
                 ));
             }
-            if attempts > self.patience.attempts {
+            if attempts > self.policy.attempts {
                 return self.fail(format!("{reason}, after {} bytes", self.at));
             }
             let doubled = 2_u32.saturating_pow(attempts - 1);
-            tokio::time::sleep(self.patience.pause.saturating_mul(doubled)).await;
+            tokio::time::sleep(self.policy.pause.saturating_mul(doubled)).await;
         }
     }
 
@@ -275,7 +275,7 @@ impl Fetch {
 
     /// Asks an address; returns the location to which it redirects, if it does.
     async fn ask(&mut self, address: &Address) -> Result<Option<String>, Failure> {
-        let wait = self.patience.wait;
+        let wait = self.policy.wait;
         let host = address
             .0
             .host_str()
@@ -307,7 +307,7 @@ impl Fetch {
         let (mut sender, connection) = connected.map_err(|error| lost("connecting", error))?;
         let request = self.request(address)?;
         let mut answer = pin!(async {
-            let response = timeout(self.patience.wait, sender.send_request(request)).await;
+            let response = timeout(self.policy.wait, sender.send_request(request)).await;
             let response = response.map_err(|_| lost("reading the answer", "nothing came"))?;
             self.read(response.map_err(|error| lost("reading the answer", error))?)
                 .await
@@ -408,7 +408,7 @@ impl Fetch {
     /// Passes on the bytes of an answer, after the first ones, which are known.
     async fn body(&mut self, mut body: Incoming, mut skip: u64) -> Result<(), Failure> {
         loop {
-            let frame = timeout(self.patience.wait, body.frame()).await;
+            let frame = timeout(self.policy.wait, body.frame()).await;
             let frame = frame.map_err(|_| lost("reading the answer", "nothing came"))?;
             let Some(frame) = frame else {
                 return self.ended();

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use encoding_rs::UTF_8;
 
-use super::address::Patience;
+use super::address::RetryPolicy;
 use super::csv_rows::CsvRows;
 use super::detect::{self, ChosenRows, SAMPLE_BYTES};
 use super::document::Document;
@@ -63,7 +63,7 @@ pub(super) fn open(
             Ok((opened.map_err(wrong)?, metadata.len()))
         }
         Place::Address(address) => {
-            let fetched = address.open(Patience::default());
+            let fetched = address.open(RetryPolicy::default());
             let (fetched, size) = fetched.map_err(&wrong)?;
             let source = Box::new(Counted::new(fetched, Arc::clone(read)));
             Ok((opening.source(source).map_err(wrong)?, size.unwrap_or(0)))

@@ -27,7 +27,7 @@ const TEXT: &str = "#text";
 
 /// The rows of an XML document.
 pub(super) struct XmlRows<R> {
-    reader: Reader<Gauge<R>>,
+    reader: Reader<LimitedSource<R>>,
     steps: Vec<String>,
     form: RowForm,
     /// The number of open elements, and of those that are on the path of the rows.
@@ -41,7 +41,7 @@ pub(super) struct XmlRows<R> {
 
 impl<R: BufRead> XmlRows<R> {
     pub(super) fn new(source: R, path: &RowsPath, form: RowForm) -> Self {
-        let mut reader = Reader::from_reader(Gauge {
+        let mut reader = Reader::from_reader(LimitedSource {
             source,
             lines: 0,
             bytes: 0,
@@ -152,7 +152,7 @@ impl<R: BufRead> XmlRows<R> {
 
 /// Reads the next event.
 fn event<'b, R: BufRead>(
-    reader: &mut Reader<Gauge<R>>,
+    reader: &mut Reader<LimitedSource<R>>,
     buffer: &'b mut Vec<u8>,
 ) -> Result<Event<'b>, String> {
     buffer.clear();
@@ -343,14 +343,14 @@ fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {
 }
 
 /// A source that counts lines, and ends with an error where one event is too long.
-struct Gauge<R> {
+struct LimitedSource<R> {
     source: R,
     lines: u64,
     bytes: usize,
     max_bytes: usize,
 }
 
-impl<R: BufRead> Read for Gauge<R> {
+impl<R: BufRead> Read for LimitedSource<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -358,7 +358,7 @@ impl<R: BufRead> Read for Gauge<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Gauge<R> {
+impl<R: BufRead> BufRead for LimitedSource<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.bytes > self.max_bytes {
             let max_bytes = self.max_bytes;

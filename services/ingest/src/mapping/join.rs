@@ -30,11 +30,11 @@ const MAX_PARTNERS_BYTES: usize = 4 * 1024 * 1024;
 pub(super) struct Join {
     /// The key under which rows get them.
     name: String,
-    /// Whether a row may have several partners.
+    /// Whether a row may have several matching rows.
     many: bool,
     /// The key of a row.
     from: Field,
-    partners: Arc<HashMap<String, Partners>>,
+    matching: Arc<HashMap<String, MatchingRows>>,
     unpaired: Arc<AtomicU64>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Settings {
 
 /// The rows with one key, as JSON objects after one another, separated by commas.
 #[derive(Debug)]
-struct Partners {
+struct MatchingRows {
     json: String,
     line: u64,
 }
@@ -103,14 +103,14 @@ impl Settings {
     fn load(self, read_table: &mut ReadTable<'_>) -> Result<Join, MappingError> {
         let content = read_table(&self.file);
         let content = content.map_err(|error| MappingError::file(self.setting.clone(), &error))?;
-        let partners = partners(content, &self).map_err(|reason| {
+        let matching = matching(content, &self).map_err(|reason| {
             MappingError::setting(&self.setting, format!("{}: {reason}", self.file))
         })?;
         Ok(Join {
             name: self.name,
             many: self.many,
             from: self.from,
-            partners: Arc::new(partners),
+            matching: Arc::new(matching),
             unpaired: Arc::default(),
         })
     }
@@ -120,7 +120,7 @@ const ON_BAD: &str = "has no effect in a join: a row with a bad key is rejected,
                       is refused";
 
 impl Join {
-    /// Adds its partners to a row.
+    /// Adds its matching to a row.
     ///
     /// # Errors
     /// What is wrong with the row.
@@ -135,14 +135,14 @@ impl Join {
             return Err(failed(reason.to_owned()));
         }
         let Some(key) = key else { return Ok(()) };
-        let Some(partners) = self.partners.get(&key) else {
+        let Some(matching) = self.matching.get(&key) else {
             self.unpaired.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         };
         let json = if self.many {
-            format!("[{}]", partners.json)
+            format!("[{}]", matching.json)
         } else {
-            partners.json.clone()
+            matching.json.clone()
         };
         let value = serde_json::from_str(&json).map_err(|error| failed(error.to_string()))?;
         object.insert(self.name.clone(), value);
@@ -156,7 +156,7 @@ impl Join {
     }
 }
 
-impl Partners {
+impl MatchingRows {
     fn add(&mut self, json: &str) -> Result<(), String> {
         if self.json.len() + json.len() > MAX_PARTNERS_BYTES {
             return Err(format!(
@@ -171,9 +171,12 @@ impl Partners {
 }
 
 /// Reads a file and arranges its rows by their key.
-fn partners(content: Vec<u8>, settings: &Settings) -> Result<HashMap<String, Partners>, String> {
+fn matching(
+    content: Vec<u8>,
+    settings: &Settings,
+) -> Result<HashMap<String, MatchingRows>, String> {
     let (key, many) = (&settings.key, settings.many);
-    let mut partners: HashMap<String, Partners> = HashMap::new();
+    let mut matching: HashMap<String, MatchingRows> = HashMap::new();
     let mut bytes = 0;
     for line in feed::read(content, &settings.file, &settings.form)? {
         let at = |reason: String| format!("line {}: {reason}", line.number);
@@ -195,10 +198,10 @@ fn partners(content: Vec<u8>, settings: &Settings) -> Result<HashMap<String, Par
                 MAX_JOIN_BYTES / (1024 * 1024)
             ));
         }
-        match partners.get_mut(&key) {
+        match matching.get_mut(&key) {
             None => {
                 let line = line.number;
-                partners.insert(key, Partners { json, line });
+                matching.insert(key, MatchingRows { json, line });
             }
             Some(known) if many => known.add(&json).map_err(|reason| {
                 format!("the rows with the key {:?} {reason}", shortened(&key))
@@ -212,5 +215,5 @@ fn partners(content: Vec<u8>, settings: &Settings) -> Result<HashMap<String, Par
             }
         }
     }
-    Ok(partners)
+    Ok(matching)
 }

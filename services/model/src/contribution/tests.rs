@@ -8,41 +8,41 @@ use crate::money::Currency;
 use crate::product::Book;
 use crate::spec::SpecValue;
 
-fn said(system: &str, standing: Standing, content: Content) -> Contribution {
+fn said(system: &str, priority: SourcePriority, content: Content) -> Contribution {
     Contribution {
         source: Source {
             system: system.to_owned(),
             external_id: "1".to_owned(),
             imported_at: Timestamp::from_millis(0),
             digest: String::new(),
-            standing,
+            priority,
         },
         content,
     }
 }
 
-fn whole() -> Standing {
-    Standing::default()
+fn whole() -> SourcePriority {
+    SourcePriority::default()
 }
 
-fn partial() -> Standing {
-    Standing {
+fn partial() -> SourcePriority {
+    SourcePriority {
         partial: true,
-        ..Standing::default()
+        ..SourcePriority::default()
     }
 }
 
-fn derived() -> Standing {
-    Standing {
+fn derived() -> SourcePriority {
+    SourcePriority {
         derived: true,
-        ..Standing::default()
+        ..SourcePriority::default()
     }
 }
 
-fn owner(field: ProductField) -> Standing {
-    Standing {
+fn owner(field: ProductField) -> SourcePriority {
+    SourcePriority {
         owns: vec![field],
-        ..Standing::default()
+        ..SourcePriority::default()
     }
 }
 
@@ -172,17 +172,17 @@ fn contents() -> impl Strategy<Value = Content> {
 }
 
 fn contributions() -> impl Strategy<Value = Vec<Contribution>> {
-    let standing = prop::sample::select(vec![
+    let priority = prop::sample::select(vec![
         whole(),
         partial(),
         derived(),
         owner(ProductField::Brand),
         owner(ProductField::Specs),
     ]);
-    prop::collection::vec((standing, contents()), 0..5).prop_map(|all| {
+    prop::collection::vec((priority, contents()), 0..5).prop_map(|all| {
         let systems = ["a", "b", "c", "d", "e"].into_iter();
         let all = systems.zip(all);
-        all.map(|(system, (standing, content))| said(system, standing, content))
+        all.map(|(system, (priority, content))| said(system, priority, content))
             .collect()
     })
 }

@@ -17,13 +17,13 @@ use crate::text::fold;
 mod category;
 mod column;
 mod filter;
-mod order;
+mod sorted;
 
 pub use category::CategoryRows;
 pub(super) use category::CellRows;
 pub(super) use column::{Cell, Field};
 pub use filter::RowFilter;
-pub use order::{RowOrder, RowPage, RowPlace, RowSort, page_of_rows};
+pub use sorted::{RowPage, RowPlace, RowSort, SortedCategory, page_of_rows};
 
 /// What a text needs in memory beside its bytes: two references to it, and its places in tables.
 const TEXT_BYTES: usize = 72;

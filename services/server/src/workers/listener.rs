@@ -86,7 +86,7 @@ async fn follow(
                 if completed || (pending.is_empty() && saved.elapsed() >= SAVE_EVERY) {
                     // All changes up to here have been processed.
                     if let Some(point) = point.clone() {
-                        catalog.save_wakeup_point(point).await?;
+                        catalog.save_resume_token(point).await?;
                     }
                     saved = Instant::now();
                 }

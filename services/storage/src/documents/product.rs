@@ -1,7 +1,7 @@
 //! Encoding of products.
 
 use mongodb::bson::{Bson, Document, doc};
-use vitrine_model::contribution::{ProductField, Standing};
+use vitrine_model::contribution::{ProductField, SourcePriority};
 use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
@@ -263,11 +263,11 @@ pub(crate) fn read_media(fields: Fields<'_>) -> Read<Media> {
 }
 
 pub(crate) fn source(source: &Source) -> Document {
-    let Standing {
+    let SourcePriority {
         owns,
         partial,
         derived,
-    } = &source.standing;
+    } = &source.priority;
     let owned: Vec<&str> = owns.iter().map(|field| field.name()).collect();
     let mut doc = doc! {
         "system": &source.system,
@@ -287,7 +287,7 @@ pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
         external_id: fields.string("external_id")?,
         imported_at: fields.date("imported_at")?,
         digest: fields.string("digest")?,
-        standing: Standing {
+        priority: SourcePriority {
             owns: fields.items("owns", |field| ProductField::named(field.as_str()?))?,
             partial: fields.opt_bool("partial")?.unwrap_or(false),
             derived: fields.opt_bool("derived")?.unwrap_or(false),

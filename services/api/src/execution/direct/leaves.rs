@@ -7,9 +7,9 @@ use async_graphql::{Context, Error, ID, ServerResult, Value};
 use futures_util::future::try_join_all;
 
 use super::{DirectValue, One, Out, Plans, Selected, written};
-use crate::execution::answer_budget::spend;
 use crate::execution::failure::Located;
 use crate::execution::output::{List, LongText, width};
+use crate::execution::response_budget::spend;
 
 /// Implements [`DirectValue`] for leaves.
 macro_rules! leaves {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vitrine_api_derive::Direct;
 
 use crate::execution::{
-    AnswerLimits, CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText,
+    CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText, ResponseLimits,
     Scalars,
 };
 
@@ -43,7 +43,7 @@ async fn ask(query: &str, values: usize, bytes: usize) -> GraphqlResponse {
     let schema = Schema::build(Query, EmptyMutation, EmptySubscription);
     let engine = Engine::new(schema, Scalars::none()).unwrap();
     let check = CostCheck {
-        limits: AnswerLimits { values, bytes },
+        limits: ResponseLimits { values, bytes },
         ..CostCheck::free()
     };
     let request = GraphqlRequest::new(query);
@@ -91,9 +91,9 @@ async fn events_are_limited_one_by_one() {
     let engine = Engine::new(Schema::build(Query, EmptyMutation, Events), Scalars::none()).unwrap();
     let request = GraphqlRequest::new("subscription { rows { number } }");
     let prepared = engine.prepare(request).unwrap();
-    let limits = AnswerLimits {
+    let limits = ResponseLimits {
         values: 4,
-        ..AnswerLimits::NONE
+        ..ResponseLimits::NONE
     };
     let events = engine.subscribe(prepared, limits, EventGate::free(), |request| request);
     let events: Vec<GraphqlResponse> = events.collect().await;

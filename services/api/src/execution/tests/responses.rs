@@ -8,7 +8,7 @@ use super::{
     cases::{ask, assert_data, code, json_of, text},
     failing_schema, vehicle_schema,
 };
-use crate::execution::{AnswerLimits, CostCheck, EventGate, Failure, GraphqlRequest};
+use crate::execution::{CostCheck, EventGate, Failure, GraphqlRequest, ResponseLimits};
 
 #[tokio::test]
 async fn request_errors_have_no_data() {
@@ -175,9 +175,12 @@ async fn a_subscription_has_one_response_per_event() {
     let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
     assert!(prepared.kind().is_subscription());
     let events: Vec<_> = engine
-        .subscribe(prepared, AnswerLimits::NONE, EventGate::free(), |request| {
-            request
-        })
+        .subscribe(
+            prepared,
+            ResponseLimits::NONE,
+            EventGate::free(),
+            |request| request,
+        )
         .collect()
         .await;
     let events: Vec<_> = events.iter().map(text).collect();

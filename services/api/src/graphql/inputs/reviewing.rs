@@ -2,7 +2,7 @@
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::reviewing::Purchase;
-use vitrine_domain::reviewing::dimensions::{RatedBy, ReviewDimensions};
+use vitrine_domain::reviewing::dimensions::{DimensionScope, ReviewDimensions};
 use vitrine_model::erasure;
 use vitrine_model::id::ProductId;
 
@@ -105,8 +105,8 @@ impl DefineReviewDimensionsInput {
     pub(crate) fn parse(self) -> ParsedInput<ReviewDimensions> {
         let mut errors = UserErrors::default();
         let of = match (self.kind, self.category) {
-            (Some(kind), None) => Some(RatedBy::Kind(kind)),
-            (None, Some(category)) => Some(RatedBy::Category(category)),
+            (Some(kind), None) => Some(DimensionScope::Kind(kind)),
+            (None, Some(category)) => Some(DimensionScope::Category(category)),
             _ => {
                 errors.add(path([]), "give exactly one of kind and category");
                 None

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vitrine_domain::admin::{DetailsInput, ProductPatch};
 use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewPatch;
-use vitrine_domain::reviewing::dimensions::RatedBy;
+use vitrine_domain::reviewing::dimensions::DimensionScope;
 use vitrine_model::filter::{
     Bounds, DateTest, NumberTest, ProductFilter, ProductSortKey, SpecFilter, SpecTest,
 };
@@ -324,7 +324,7 @@ async fn aspects_belong_to_a_kind_or_a_category() {
         json!({ "kind": "book", "names": ["plot"] })
     );
     let value = input.parse().value.unwrap();
-    assert_eq!(value.of, RatedBy::Kind("book".to_owned()));
+    assert_eq!(value.of, DimensionScope::Kind("book".to_owned()));
 }
 
 #[tokio::test]

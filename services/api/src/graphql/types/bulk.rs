@@ -16,7 +16,7 @@ use crate::execution::{Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
-/// How far a bulk change is.
+/// The state of a bulk change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "BulkChangeState", remote = "bulk::BulkState")]
 pub(crate) enum BulkState {
@@ -95,7 +95,7 @@ impl BulkChange {
         GlobalId::BulkChange(self.0.id).encode().into()
     }
 
-    /// How far it is.
+    /// The state.
     fn state(&self) -> BulkState {
         self.0.state.into()
     }

@@ -17,7 +17,7 @@ use crate::execution::{At as _, Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
-/// How far an import is.
+/// The state of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 pub(crate) enum ImportState {
     /// It waits until the imports that were started before have ended.
@@ -100,22 +100,22 @@ impl ImportRun {
 
     /// The files, at most 20 of them.
     fn feeds(&self) -> &[String] {
-        &self.run.what.feeds
+        &self.run.start.feeds
     }
 
     /// The source system that the mapping names.
     fn system(&self) -> &str {
-        &self.run.what.system
+        &self.run.start.system
     }
 
     /// The process that runs it: host, process id and a random part. Null while it waits.
     fn process(&self) -> Option<&str> {
-        Some(self.run.what.process.as_str()).filter(|process| !process.is_empty())
+        Some(self.run.start.process.as_str()).filter(|process| !process.is_empty())
     }
 
     /// Whether nothing is stored: the counts say what would happen.
     fn dry_run(&self) -> bool {
-        self.run.what.dry_run
+        self.run.start.dry_run
     }
 
     /// What `vitrine import` prints at the end, at most 100,000 characters: the numbers, new spec keys, rules that
@@ -129,7 +129,7 @@ impl ImportRun {
         self.run.source.clone().map(ImportSource)
     }
 
-    /// How far it is.
+    /// The state.
     fn state(&self) -> ImportState {
         match self.run.phase {
             _ if self.run.is_cut_off(self.now) => ImportState::CutOff,
@@ -269,7 +269,7 @@ pub(crate) struct ImportReject {
     file: String,
     /// The line in the file.
     line: i32,
-    /// What became of the line: `rejected`, or what happened although a value was dropped.
+    /// The outcome of the line: `rejected`, or what was done with a line of which a value was dropped.
     outcome: String,
     /// The field.
     field: String,

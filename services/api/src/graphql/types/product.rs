@@ -29,7 +29,7 @@ use crate::execution::{At as _, Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
 use crate::graphql::inputs::activity::ActivityRangeInput;
-use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
+use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewSortKey, Status};
 use crate::graphql::once::once;
 use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
@@ -191,8 +191,8 @@ impl GenericProduct {
         #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
             String,
         >,
-        #[graphql(default_with = "Some(ReviewOrder::Newest)", desc = "The sort order.")]
-        sort: Option<ReviewOrder>,
+        #[graphql(default_with = "Some(ReviewSortKey::Newest)", desc = "The sort order.")]
+        sort: Option<ReviewSortKey>,
         #[graphql(desc = "Which reviews to return; all when absent.")] filter: Option<
             ReviewFilterInput,
         >,
@@ -684,11 +684,11 @@ async fn reviews(
     view: &ProductView,
     ctx: &Context<'_>,
     page: PageArguments,
-    sort: Option<ReviewOrder>,
+    sort: Option<ReviewSortKey>,
     filter: Option<ReviewFilterInput>,
 ) -> Result<ReviewConnection, Failure> {
     let filter = filter.unwrap_or_default().filter()?;
-    let sort = filter::ReviewSort::from(sort.unwrap_or(ReviewOrder::Newest));
+    let sort = filter::ReviewSort::from(sort.unwrap_or(ReviewSortKey::Newest));
     let query = ReviewsQuery {
         product: view.id(),
         filter,

@@ -277,7 +277,7 @@ impl From<StatsAudit> for RatingStatsAudit {
     fn from(audit: StatsAudit) -> Self {
         Self {
             checked: count(audit.checked),
-            pending: count(audit.pending),
+            pending: count(audit.uncounted.len()),
             differences: all(audit.differences),
             end_cursor: audit.last.map(|last| GlobalId::Product(last).encode()),
         }

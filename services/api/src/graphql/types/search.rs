@@ -28,8 +28,8 @@ pub(crate) struct SearchReading {
     words: List<SearchWord>,
     /// The words after the eighth, which were ignored.
     ignored: Vec<String>,
-    /// The number of products searched if even the rarest word is very common: the most popular
-    /// products with that word. Null if all matching products were searched.
+    /// The number of products searched if all words are very common: the most popular products
+    /// with one of the words. Null if all matching products were searched.
     looked_through: Option<i32>,
     /// A suggested search text with results, if this one has none.
     did_you_mean: Option<String>,

@@ -53,9 +53,9 @@ const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// The size of the send buffer of a stream of HTTP/2.
 const SEND_BUFFER: usize = 64 * 1024;
 /// How many streams a client may reset before they are processed ("rapid reset").
-const RESET_STREAMS: usize = 20;
+const MAX_RESET_STREAMS: usize = 20;
 /// How many streams with protocol errors are reset before the connection is closed.
-const INVALID_STREAMS: usize = 64;
+const MAX_INVALID_STREAMS: usize = 64;
 
 /// Cancelled when the listener stops: responses without an end of their own must end then. An
 /// extension of requests.
@@ -224,9 +224,9 @@ fn builder(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
         // One connection cannot occupy all places for running requests.
         .max_concurrent_streams(limits.streams)
         // "Rapid reset" (CVE-2023-44487): requests that are cancelled as soon as they are sent.
-        .max_pending_accept_reset_streams(RESET_STREAMS)
+        .max_pending_accept_reset_streams(MAX_RESET_STREAMS)
         // The same with invalid requests, which the service itself resets (RUSTSEC-2024-0003).
-        .max_local_error_reset_streams(INVALID_STREAMS)
+        .max_local_error_reset_streams(MAX_INVALID_STREAMS)
         // Headers that are small when compressed and large when not.
         .max_header_list_size(limits.header_bytes)
         // Bodies that are sent and not read, and responses that are requested and not read.

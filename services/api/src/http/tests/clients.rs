@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Answer, JSON, Server, query};
-use crate::execution::{AnswerLimits, CostCheck, RateState};
+use crate::execution::{CostCheck, RateState, ResponseLimits};
 use crate::http::{Capacity, RequestContext};
 
 const OK: &str = "/graphql?query=%7Bok%7D";
@@ -143,9 +143,9 @@ async fn an_answer_for_all_has_no_budget_in_it() {
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_not_kept() {
     let server = Server::start(Capacity::default(), |api| {
-        let limits = AnswerLimits {
+        let limits = ResponseLimits {
             bytes: 4,
-            ..AnswerLimits::NONE
+            ..ResponseLimits::NONE
         };
         api.cache_max_age(Duration::from_secs(30))
             .authenticate(move |_| {

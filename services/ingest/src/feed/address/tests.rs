@@ -37,7 +37,7 @@ fn answer(head: &str, body: &[u8]) -> Vec<u8> {
     [format!("HTTP/1.1 {head}\r\n\r\n").as_bytes(), body].concat()
 }
 
-const PATIENCE: Patience = Patience {
+const POLICY: RetryPolicy = RetryPolicy {
     wait: Duration::from_secs(5),
     attempts: 2,
     pause: Duration::ZERO,
@@ -48,7 +48,7 @@ fn fetched(answers: Vec<Vec<u8>>) -> (Vec<u8>, Result<(), String>, Vec<String>) 
     let server = Server::answering(answers);
     let address = Address::parse(&format!("{}/f.csv?key=1", server.address)).unwrap();
     let mut bytes = Vec::new();
-    let read = match address.open(PATIENCE) {
+    let read = match address.open(POLICY) {
         Ok((mut fetched, _)) => {
             let read = fetched.read_to_end(&mut bytes);
             read.map(drop).map_err(|error| error.to_string())

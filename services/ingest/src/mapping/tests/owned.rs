@@ -1,6 +1,6 @@
 //! Mappings of feeds that say some fields of products which other feeds describe.
 
-use vitrine_model::contribution::{ProductField, Standing};
+use vitrine_model::contribution::{ProductField, SourcePriority};
 
 use super::*;
 
@@ -29,11 +29,11 @@ fn a_price_list_says_a_price_and_nothing_else() {
     );
     assert!(draft.category.is_empty() && draft.specs.is_empty());
     assert_eq!(draft.price.unwrap().minor, 350);
-    let standing = Standing {
+    let priority = SourcePriority {
         partial: true,
-        ..Standing::default()
+        ..SourcePriority::default()
     };
-    assert_eq!(draft.standing(), standing);
+    assert_eq!(draft.priority(), priority);
 }
 
 #[test]

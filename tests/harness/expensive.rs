@@ -1,7 +1,7 @@
-//! The dearest requests that a stranger may send.
+//! The most expensive requests that a stranger may send.
 
 /// Dear requests, each within the limit of a stranger.
-pub const DEAR: [&str; 5] = [
+pub const EXPENSIVE: [&str; 5] = [
     r#"{ products(filter: { price: { gte: "0" } }) { facets { key values { label count } } } }"#,
     "{ products(first: 48, sort: [{ key: NEWEST }]) { nodes { name specs { key text } topReviews { excerpt }
         reviews(first: 3, sort: NEWEST) { nodes { body } } } } }",

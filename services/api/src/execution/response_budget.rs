@@ -9,14 +9,14 @@ use super::{ErrorCode, Failure, Located};
 
 /// The maximum size of one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnswerLimits {
+pub struct ResponseLimits {
     /// Objects in lists, and the fields that are selected on them.
     pub values: usize,
     /// Bytes of JSON.
     pub bytes: usize,
 }
 
-impl AnswerLimits {
+impl ResponseLimits {
     /// No limits.
     pub const NONE: Self = Self {
         values: usize::MAX,
@@ -41,7 +41,7 @@ impl AnswerLimits {
     }
 }
 
-impl Default for AnswerLimits {
+impl Default for ResponseLimits {
     fn default() -> Self {
         Self::NONE
     }
@@ -49,17 +49,17 @@ impl Default for AnswerLimits {
 
 /// What the values resolved so far leave of the limits. Cheap to clone; clones share it.
 #[derive(Clone, Debug)]
-pub(super) struct AnswerBudget(Arc<Spent>);
+pub(super) struct ResponseBudget(Arc<Spent>);
 
 #[derive(Debug)]
 struct Spent {
-    limits: AnswerLimits,
+    limits: ResponseLimits,
     values: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl AnswerBudget {
-    pub(super) fn new(limits: AnswerLimits) -> Self {
+impl ResponseBudget {
+    pub(super) fn new(limits: ResponseLimits) -> Self {
         Self(Arc::new(Spent {
             limits,
             values: AtomicUsize::new(0),
@@ -99,7 +99,7 @@ pub(super) fn spend<T>(
     values: usize,
     bytes: usize,
 ) -> Result<(), Located> {
-    let Some(budget) = ctx.data_opt::<AnswerBudget>() else {
+    let Some(budget) = ctx.data_opt::<ResponseBudget>() else {
         return Ok(());
     };
     budget.add(values, bytes).map_err(|failure| failure.at(ctx))

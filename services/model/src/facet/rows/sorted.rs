@@ -68,12 +68,12 @@ pub struct RowPlace {
 
 /// The rows of a category, sorted by a key: those without a value first, then in ascending order, equal ones by id.
 #[derive(Clone, Debug)]
-pub struct RowOrder {
+pub struct SortedCategory {
     by: RowSort,
     rows: Vec<Arc<FacetRow>>,
 }
 
-impl RowOrder {
+impl SortedCategory {
     /// Sorts rows.
     #[must_use]
     pub fn new(by: RowSort, mut rows: Vec<Arc<FacetRow>>) -> Self {
@@ -144,26 +144,26 @@ impl Rank {
 
 /// The rows of one category in the order of a list.
 struct Listed<'a> {
-    order: &'a RowOrder,
+    sorted: &'a SortedCategory,
     direction: Direction,
     /// The number of rows without a value.
     absent: usize,
 }
 
 impl<'a> Listed<'a> {
-    fn new(order: &'a RowOrder, direction: Direction) -> Self {
-        let absent = order
+    fn new(sorted: &'a SortedCategory, direction: Direction) -> Self {
+        let absent = sorted
             .rows
-            .partition_point(|row| order.by.value(row).is_none());
+            .partition_point(|row| sorted.by.value(row).is_none());
         Self {
-            order,
+            sorted,
             direction,
             absent,
         }
     }
 
     fn row(&self, at: usize) -> &'a FacetRow {
-        let rows = &self.order.rows;
+        let rows = &self.sorted.rows;
         match self.direction {
             Direction::Descending => &rows[rows.len() - 1 - at],
             Direction::Ascending if at < rows.len() - self.absent => &rows[at + self.absent],
@@ -174,7 +174,7 @@ impl<'a> Listed<'a> {
     fn place(&self, at: usize) -> RowPlace {
         let row = self.row(at);
         RowPlace {
-            value: self.order.by.value(row),
+            value: self.sorted.by.value(row),
             id: row.id,
         }
     }
@@ -185,7 +185,7 @@ impl<'a> Listed<'a> {
 
     /// Returns how many rows a condition holds for that holds for the first rows only.
     fn count_first(&self, holds: impl Fn(Rank) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.order.rows.len());
+        let (mut low, mut high) = (0, self.sorted.rows.len());
         while low < high {
             let middle = low + (high - low) / 2;
             if holds(self.rank(middle)) {
@@ -199,7 +199,7 @@ impl<'a> Listed<'a> {
 
     /// Returns the first row to read: the next one behind a place, or before it.
     fn start(&self, from: Option<Rank>, backward: bool) -> Option<usize> {
-        let rows = self.order.rows.len();
+        let rows = self.sorted.rows.len();
         if backward {
             let before = from.map_or(rows, |from| self.count_first(|rank| rank < from));
             before.checked_sub(1)
@@ -213,7 +213,7 @@ impl<'a> Listed<'a> {
         if backward {
             at.checked_sub(1)
         } else {
-            Some(at + 1).filter(|next| *next < self.order.rows.len())
+            Some(at + 1).filter(|next| *next < self.sorted.rows.len())
         }
     }
 }
@@ -255,14 +255,16 @@ impl Eq for Head {}
 /// or the last ones before it. `None` if they are not found among the next `max_examined` rows.
 #[must_use]
 pub fn page_of_rows(
-    orders: &[Arc<RowOrder>],
+    categories: &[Arc<SortedCategory>],
     filter: &RowFilter,
     direction: Direction,
     (from, backward): (Option<RowPlace>, bool),
     (size, max_examined): (usize, usize),
 ) -> Option<RowPage> {
     let from = from.map(|place| Rank::of(place, direction));
-    let listed = orders.iter().map(|order| Listed::new(order, direction));
+    let listed = categories
+        .iter()
+        .map(|sorted| Listed::new(sorted, direction));
     let listed: Vec<Listed<'_>> = listed.collect();
     let head = |category: usize, at: usize| Head {
         rank: listed[category].rank(at),

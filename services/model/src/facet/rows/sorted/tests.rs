@@ -56,13 +56,13 @@ fn in_order(
     places
 }
 
-fn orders(rows: &[Arc<FacetRow>], by: RowSort) -> Vec<Arc<RowOrder>> {
+fn orders(rows: &[Arc<FacetRow>], by: RowSort) -> Vec<Arc<SortedCategory>> {
     let of = |category: i64| {
         let own = rows
             .iter()
             .filter(|row| row.category.to_i64() == category)
             .cloned();
-        Arc::new(RowOrder::new(by, own.collect()))
+        Arc::new(SortedCategory::new(by, own.collect()))
     };
     (0..4).map(of).collect()
 }
@@ -130,7 +130,7 @@ proptest! {
             .zip(&products)
             .map(|(id, (_, price, rating))| row(&mut words, id, 0, *price, *rating))
             .collect();
-        let mut order = RowOrder::new(by, rows.clone());
+        let mut order = SortedCategory::new(by, rows.clone());
         for (id, stays, number) in changes {
             let new = stays.then(|| row(&mut words, id, 0, Some(number).filter(|n| *n > 0), number));
             let at = rows.iter().position(|row| row.id.to_i64() == id);
@@ -138,7 +138,7 @@ proptest! {
             rows.extend(new.clone());
             order.replace(old.as_deref(), new.as_ref());
         }
-        let again = RowOrder::new(by, rows.clone());
+        let again = SortedCategory::new(by, rows.clone());
         prop_assert_eq!(order.bytes(), again.bytes());
         prop_assert_eq!(order.rows, again.rows);
     }
