@@ -2,23 +2,57 @@
 //! them for ever, and a page never mixes those of two releases.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::sync::{LazyLock, OnceLock};
 
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::operations;
 
-/// A file that pages load.
+/// A file that pages load. One of the two forms is there from the start; the other is made when it is first asked for.
 struct Asset {
-    content: Bytes,
-    /// Compressed when it is first asked for.
+    content: OnceLock<Bytes>,
+    /// With gzip.
     compressed: OnceLock<Bytes>,
+}
+
+impl Asset {
+    fn new(stored: Bytes) -> Self {
+        let asset = Self {
+            content: OnceLock::new(),
+            compressed: OnceLock::new(),
+        };
+        let form = if stored.starts_with(GZIP_MAGIC) {
+            &asset.compressed
+        } else {
+            &asset.content
+        };
+        form.get_or_init(|| stored);
+        asset
+    }
+
+    fn content(&self) -> &Bytes {
+        let compressed = || self.compressed.get().map(|packed| unpacked(packed));
+        self.content
+            .get_or_init(|| compressed().unwrap_or_default())
+    }
+
+    /// `None` if that is not worth it.
+    fn compressed(&self) -> Option<&Bytes> {
+        self.compressed.get().or_else(|| {
+            let content = self.content();
+            (content.len() >= MIN_COMPRESSED).then(|| {
+                self.compressed
+                    .get_or_init(|| gzip(content, Compression::best()))
+            })
+        })
+    }
 }
 
 /// All files that pages load, with their hash.
@@ -33,7 +67,8 @@ macro_rules! files {
     };
 }
 
-/// Every file of `ui` and `vendor` that is served; a test compares.
+/// Every file of `ui` and `vendor` that is served; a test compares. Large ones are stored compressed: a binary has all of
+/// them.
 const FILES: &[(&str, &[u8])] = files![
     "console/activity.js" => "../ui/console/activity.js",
     "console/authors.js" => "../ui/console/authors.js",
@@ -100,8 +135,8 @@ const FILES: &[(&str, &[u8])] = files![
     "style/graphiql.css" => "../ui/style/graphiql.css",
     "style/store.css" => "../ui/style/store.css",
     "vendor/graphiql/graphiql.min.css" => "../vendor/graphiql/graphiql.min.css",
-    "vendor/graphiql/graphiql.min.js" => "../vendor/graphiql/graphiql.min.js",
-    "vendor/graphiql/react-dom.production.min.js" => "../vendor/graphiql/react-dom.production.min.js",
+    "vendor/graphiql/graphiql.min.js" => "../vendor/graphiql/graphiql.min.js.gz",
+    "vendor/graphiql/react-dom.production.min.js" => "../vendor/graphiql/react-dom.production.min.js.gz",
     "vendor/graphiql/react.production.min.js" => "../vendor/graphiql/react.production.min.js",
     "vendor/preact/hooks.js" => "../vendor/preact/hooks.js",
     "vendor/preact/preact.js" => "../vendor/preact/preact.js",
@@ -207,6 +242,8 @@ pub(crate) const SIGNED_IN_MODULES: &[&str] = &[
     "shared/session.js",
 ];
 
+/// What each file that is compressed with gzip begins with.
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 /// Smaller answers are not compressed, in bytes.
 const MIN_COMPRESSED: usize = 1_024;
 
@@ -228,14 +265,7 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
         hash.update(path);
         hash.update(content.len().to_le_bytes());
         hash.update(&content);
-        let compressed = OnceLock::new();
-        by_path.insert(
-            path,
-            Asset {
-                content,
-                compressed,
-            },
-        );
+        by_path.insert(path, Asset::new(content));
     }
     let hash = hash.finalize();
     let version = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
@@ -288,13 +318,10 @@ pub(crate) async fn serve(
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     };
-    let mut response = if weight(&headers, "gzip") > 0.0 && asset.content.len() >= MIN_COMPRESSED {
-        let packed = asset
-            .compressed
-            .get_or_init(|| gzip(&asset.content, Compression::best()));
-        packed_with("gzip", packed.clone())
-    } else {
-        Response::new(Body::from(asset.content.clone()))
+    let accepted = weight(&headers, "gzip") > 0.0;
+    let mut response = match asset.compressed().filter(|_| accepted) {
+        Some(packed) => packed_with("gzip", packed.clone()),
+        None => Response::new(Body::from(asset.content().clone())),
     };
     let kind = match path.rsplit_once('.') {
         Some((_, "js")) => "text/javascript; charset=utf-8",
@@ -353,6 +380,13 @@ fn gzip(content: &[u8], level: Compression) -> Bytes {
     written.unwrap_or_default().into()
 }
 
+/// Reverses [`gzip`]. Files that are stored compressed are whole; a test unpacks each.
+fn unpacked(packed: &[u8]) -> Bytes {
+    let mut content = Vec::with_capacity(packed.len() * 4);
+    let read = GzDecoder::new(packed).read_to_end(&mut content);
+    read.map(|_| content).unwrap_or_default().into()
+}
+
 /// The weight of a coding in `Accept-Encoding`; zero if it is not named.
 fn weight(headers: &HeaderMap, coding: &str) -> f32 {
     let lists = headers.get_all(header::ACCEPT_ENCODING).iter();
@@ -397,7 +431,11 @@ mod tests {
             let extension = path.extension().and_then(|extension| extension.to_str());
             matches!(extension, Some("js" | "css"))
         };
-        let found: BTreeSet<PathBuf> = found.into_iter().filter(is_served).collect();
+        let unpacked = found.into_iter().map(|path| match path.extension() {
+            Some(extension) if extension == "gz" => path.with_extension(""),
+            _ => path,
+        });
+        let found: BTreeSet<PathBuf> = unpacked.filter(is_served).collect();
         let served = FILES.iter().map(|(path, _)| {
             let folder = if path.starts_with("vendor/") {
                 ""
@@ -410,12 +448,28 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_stored_compressed_are_served_in_both_forms() {
+        let stored = FILES
+            .iter()
+            .filter(|(_, file)| file.starts_with(GZIP_MAGIC));
+        let paths: Vec<&str> = stored.map(|(path, _)| *path).collect();
+        assert_eq!(paths.len(), 2, "{paths:?}");
+        for path in paths {
+            let asset = &ASSETS.by_path[path];
+            let content = asset.content();
+            assert!(content.len() > 100_000, "{path} is {} bytes", content.len());
+            let packed = asset.compressed().unwrap();
+            assert_eq!(unpacked(packed), content, "{path}");
+        }
+    }
+
+    #[test]
     fn scripts_are_served_without_comments() {
         let script = "// a\n/** b */\n/** c\n * d\n */\nlet e; // f\n  /** @type {g} */ (h)\n/* i */ j()\nk()";
         let code = "\n\n\n\n\nlet e; // f\n  /** @type {g} */ (h)\n/* i */ j()\nk()\n";
         assert_eq!(without_comments(script), code);
         for (path, asset) in &ASSETS.by_path {
-            let has_comments = asset.content.starts_with(b"// @ts-check");
+            let has_comments = asset.content().starts_with(b"// @ts-check");
             assert!(!is_own_script(path) || !has_comments, "{path}");
         }
     }
@@ -438,7 +492,7 @@ mod tests {
     fn reached(main: &str) -> BTreeSet<String> {
         let (mut found, mut next) = (BTreeSet::new(), vec![main.to_owned()]);
         while let Some(path) = next.pop() {
-            let content = &ASSETS.by_path[path.as_str()].content;
+            let content = ASSETS.by_path[path.as_str()].content();
             let text = std::str::from_utf8(content).unwrap();
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let imports = ["from \"", "from\"", "import \"", "import\""]
