@@ -1,9 +1,9 @@
 //! The commands of the binary.
 
 mod dev;
-mod endpoints;
 mod export;
 mod import;
+mod listeners;
 mod mapping;
 mod serve;
 

@@ -78,8 +78,8 @@ pub struct Sale {
     pub product: ProductId,
     /// The id of the order, or a stand-in for it.
     pub order: String,
-    /// The number of units.
-    pub units: i64,
+    /// The number of pieces sold.
+    pub quantity: i64,
     /// When it was sold.
     pub at: Timestamp,
 }
@@ -234,7 +234,7 @@ impl Store {
     /// Stores a sale, to be counted shortly afterwards. Returns whether it is new. Idempotent, so
     /// safe to retry.
     pub async fn insert_sale(&self, sale: &Sale) -> Result<bool, StorageError> {
-        let fields = doc! { "units": sale.units, "at": date(sale.at) };
+        let fields = doc! { "units": sale.quantity, "at": date(sale.at) };
         self.insert_due(SALES, key(sale), fields).await
     }
 
@@ -606,7 +606,7 @@ fn read_day(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts
 
 fn read_sale_units(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, i64))> {
     let sale = read_sale(doc)?;
-    Ok((sale.product, (day(sale.at), sale.units)))
+    Ok((sale.product, (day(sale.at), sale.quantity)))
 }
 
 fn read_units_sold(doc: &RawDocumentBuf) -> Read<(ProductId, i64)> {
@@ -705,10 +705,10 @@ impl BucketFill {
     }
 
     fn sold(&mut self, sale: &Sale) {
-        *self.sold.entry(sale.product).or_default() += sale.units;
+        *self.sold.entry(sale.product).or_default() += sale.quantity;
         let counted = SampledCounts {
             counts: ActivityCounts {
-                purchases: sale.units,
+                purchases: sale.quantity,
                 ..ActivityCounts::default()
             },
             one_in: 1,
@@ -867,7 +867,7 @@ fn read_sale(doc: &RawDocumentBuf) -> Read<Sale> {
     Ok(Sale {
         product: ProductId::from_i64(id.id("p")?),
         order: id.string("o")?,
-        units: fields.i64("units")?,
+        quantity: fields.i64("units")?,
         at: fields.date("at")?,
     })
 }

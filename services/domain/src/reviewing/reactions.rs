@@ -134,7 +134,7 @@ impl Catalog {
                 let sale = Sale {
                     product,
                     order,
-                    units: i64::from(purchase.quantity),
+                    quantity: i64::from(purchase.quantity),
                     at,
                 };
                 let new = store.insert_sale(&sale).await?;

@@ -12,7 +12,7 @@ use vitrine_domain::Catalog;
 use vitrine_mongod::Instance;
 use vitrine_web::{Identity, Site};
 
-use super::endpoints::{Endpoints, listen};
+use super::listeners::{Listeners, listen};
 use super::serve::{Service, close, serve};
 use super::{apply_migrations, log_progress, print, process_name, shutdown_signal};
 use crate::auth::{KeyKeeper, Tokens};
@@ -128,7 +128,7 @@ async fn run_service(
         telemetry: &cli.telemetry,
         public_schema: true,
         rates: None,
-        endpoints: Endpoints::local(listener)?,
+        listeners: Listeners::local(listener)?,
         workers: &workers,
         site,
     };

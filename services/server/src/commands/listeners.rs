@@ -20,8 +20,8 @@ use crate::workers::Workers;
 /// Files other than connections of clients: connections to the database, and a few more.
 const OTHER_FILES: usize = 256;
 
-/// The addresses of the API and of its monitoring.
-pub(super) struct Endpoints {
+/// The listeners of the API and of its monitoring.
+pub(super) struct Listeners {
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     /// Where health checks and metrics are answered beside the API.
@@ -32,7 +32,7 @@ pub(super) struct Endpoints {
     public_metrics: bool,
 }
 
-impl Endpoints {
+impl Listeners {
     /// Binds the addresses of `serve` and reads the certificate, if there is one, which must be kept
     /// in step with its files.
     pub(super) async fn bind(cli: &Cli) -> anyhow::Result<(Self, Option<CertificateKeeper>)> {
@@ -55,7 +55,7 @@ impl Endpoints {
             ..SocketLimits::default()
         };
         let proxies = cli.limits.trusted_proxy.iter().copied();
-        let endpoints = Self {
+        let listeners = Self {
             listener,
             tls: tls.transpose()?,
             monitor,
@@ -63,7 +63,7 @@ impl Endpoints {
             sockets: Sockets::new(socket_limits),
             public_metrics: settings.public_metrics,
         };
-        Ok((endpoints, certificate))
+        Ok((listeners, certificate))
     }
 
     /// An address for development. All clients have the same address, which has no limit of its own.

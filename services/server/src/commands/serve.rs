@@ -18,7 +18,7 @@ use vitrine_domain::Catalog;
 use vitrine_domain::pictures::PictureOptions;
 use vitrine_web::Site;
 
-use super::endpoints::{Endpoints, listen_for_monitoring};
+use super::listeners::{Listeners, listen_for_monitoring};
 use super::{log_progress, process_name, shutdown_signal};
 use crate::auth::{KeyKeeper, Tokens};
 use crate::database::{Database, cursor_secret, token_keys, tokens};
@@ -37,7 +37,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// `serve`: serves the API from a migrated database until the process is stopped.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let settings = &cli.common;
-    let (endpoints, certificate) = Endpoints::bind(cli).await?;
+    let (listeners, certificate) = Listeners::bind(cli).await?;
     let local = match settings.mongodb_uri {
         Some(_) => None,
         None => Some(LocalData::new(settings)?),
@@ -51,8 +51,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let pictures = cli.pictures.for_serve(&mut site)?;
     let discovery = cli.login.add_to(&mut site, &settings.tokens)?;
     let shutdown = shutdown_signal();
-    endpoints.announce()?;
-    let address = endpoints.address()?;
+    listeners.announce()?;
+    let address = listeners.address()?;
     let (health, catalog) = (DatabaseHealth::new(), Arc::new(OnceLock::new()));
     let workers = Workers::new(health.clone());
     workers
@@ -80,7 +80,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         telemetry: &cli.telemetry,
         public_schema: cli.clients.public_introspection,
         rates: cli.limits.rates(),
-        endpoints,
+        listeners,
         workers: &workers,
         site,
     };
@@ -194,7 +194,7 @@ pub(super) struct Service<'a> {
     /// Whether introspection is answered to all callers.
     pub(super) public_schema: bool,
     pub(super) rates: Option<RateLimits>,
-    pub(super) endpoints: Endpoints,
+    pub(super) listeners: Listeners,
     pub(super) workers: &'a Workers,
     pub(super) site: Site,
 }
@@ -207,10 +207,10 @@ pub(super) async fn serve<T>(
     opening: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
-    let sockets = service.endpoints.sockets();
+    let sockets = service.listeners.sockets();
     let api = api(&service, &limiter)?;
-    let (endpoints, workers, site) = (service.endpoints, service.workers, service.site);
-    let serving = async |stop| endpoints.serve((api, site), workers, stop).await;
+    let (listeners, workers, site) = (service.listeners, service.workers, service.site);
+    let serving = async |stop| listeners.serve((api, site), workers, stop).await;
     let opened = open_while_serving(stop, serving, opening).await?;
     // Subscribers are told to reconnect; another process sends them what they missed.
     sockets.close(DRAIN_TIMEOUT).await;
