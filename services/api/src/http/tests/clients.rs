@@ -195,7 +195,7 @@ async fn large_answers_are_compressed_as_the_client_wants() {
     let plain = server.post(JSON, &schema).await;
     assert_eq!(plain.header("content-encoding"), None);
     assert!(plain.body.len() > 2_048, "{}", plain.body.len());
-    for coding in ["gzip", "br", "zstd"] {
+    for coding in ["gzip", "zstd"] {
         let head = format!("{JSON}Accept-Encoding: {coding}\r\n");
         let (answer, length) = server.ask_bytes(&head, &schema).await;
         assert_eq!(answer.header("content-encoding"), Some(coding));
@@ -211,7 +211,7 @@ async fn of_the_codings_of_a_browser_zstd_is_chosen() {
     let schema = query("{ __schema { types { name description fields { name description } } } }");
     for (accepted, chosen) in [
         ("gzip, deflate, br, zstd", "zstd"),
-        ("gzip, deflate, br", "br"),
+        ("gzip, deflate, br", "gzip"),
         ("zstd;q=0.1, gzip", "gzip"),
     ] {
         let head = format!("{JSON}Accept-Encoding: {accepted}\r\n");
