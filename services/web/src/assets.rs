@@ -67,8 +67,8 @@ macro_rules! files {
     };
 }
 
-/// Every file of `ui` and `vendor` that is served; a test compares. Large ones are stored compressed: a binary has all of
-/// them.
+/// Every file of `ui` and `vendor` that is served; a test compares. Large ones are stored compressed, because every
+/// binary contains them.
 const FILES: &[(&str, &[u8])] = files![
     "console/activity.js" => "../ui/console/activity.js",
     "console/authors.js" => "../ui/console/authors.js",
@@ -318,8 +318,9 @@ pub(crate) async fn serve(
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     };
-    let accepted = weight(&headers, "gzip") > 0.0;
-    let mut response = match asset.compressed().filter(|_| accepted) {
+    let accepts = weight(&headers, "gzip") > 0.0;
+    let packed = accepts.then(|| asset.compressed()).flatten();
+    let mut response = match packed {
         Some(packed) => packed_with("gzip", packed.clone()),
         None => Response::new(Body::from(asset.content().clone())),
     };
@@ -407,6 +408,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::{Path as FilePath, PathBuf};
 
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn files_below(folder: &FilePath, found: &mut BTreeSet<PathBuf>) {
@@ -458,8 +461,17 @@ mod tests {
             let asset = &ASSETS.by_path[path];
             let content = asset.content();
             assert!(content.len() > 100_000, "{path} is {} bytes", content.len());
-            let packed = asset.compressed().unwrap();
-            assert_eq!(unpacked(packed), content, "{path}");
+            let answer = |headers| {
+                let path = Path((ASSETS.version.clone(), path.to_owned()));
+                let response = serve(path, headers).now_or_never().unwrap();
+                let body = axum::body::to_bytes(response.into_body(), usize::MAX);
+                body.now_or_never().unwrap().unwrap()
+            };
+            let coding = (header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+            let packed = answer(HeaderMap::from_iter([coding]));
+            assert!(packed.len() < content.len() / 2, "{path}");
+            assert_eq!(unpacked(&packed), content, "{path}");
+            assert_eq!(answer(HeaderMap::new()), content, "{path}");
         }
     }
 
