@@ -267,7 +267,7 @@ impl Mapping {
         Err(Rejection::new("line", reason))
     }
 
-    /// The numbers of rows without a partner, by join.
+    /// The numbers of rows without a matching row, by join.
     pub(crate) fn unpaired(&self) -> Vec<(String, u64)> {
         let unpaired = self.joins.iter().filter_map(Join::unpaired);
         unpaired.collect()

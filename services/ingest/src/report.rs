@@ -145,7 +145,7 @@ pub struct Report {
     pub supplier_conflicts: Vec<SupplierConflict>,
     /// The paths of the mapping that no row has.
     pub unmatched: Vec<Unmatched>,
-    /// The numbers of rows without a partner, by join.
+    /// The numbers of rows without a matching row, by join.
     pub unpaired: Vec<(String, u64)>,
     /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,

@@ -289,11 +289,11 @@ impl Fetch {
             return self.exchange(address, stream).await;
         }
         let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|error| fatal("the host's name", error))?;
+        let name = name.map_err(|error| fatal("reading the host name for TLS", error))?;
         let connector = TlsConnector::from(Arc::new(tls()?));
         let stream = timeout(wait, connector.connect(name, stream)).await;
-        let stream = stream.map_err(|_| lost("encrypting", "no answer"))?;
-        let stream = stream.map_err(|error| lost("encrypting", error))?;
+        let stream = stream.map_err(|_| lost("performing the TLS handshake", "no answer"))?;
+        let stream = stream.map_err(|error| lost("performing the TLS handshake", error))?;
         self.exchange(address, stream).await
     }
 

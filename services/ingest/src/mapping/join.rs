@@ -23,7 +23,7 @@ use crate::feed;
 pub(super) const MAX_JOIN_BYTES: usize = 256 * 1024 * 1024;
 
 /// The maximum size of the rows with one key, as JSON.
-const MAX_PARTNERS_BYTES: usize = 4 * 1024 * 1024;
+const MAX_MATCHING_BYTES: usize = 4 * 1024 * 1024;
 
 /// The rows of another file, by their key.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ const ON_BAD: &str = "has no effect in a join: a row with a bad key is rejected,
                       is refused";
 
 impl Join {
-    /// Adds its matching to a row.
+    /// Adds the matching rows to a row.
     ///
     /// # Errors
     /// What is wrong with the row.
@@ -158,10 +158,10 @@ impl Join {
 
 impl MatchingRows {
     fn add(&mut self, json: &str) -> Result<(), String> {
-        if self.json.len() + json.len() > MAX_PARTNERS_BYTES {
+        if self.json.len() + json.len() > MAX_MATCHING_BYTES {
             return Err(format!(
                 "take more than {} MiB, and a row of the feed would get them all",
-                MAX_PARTNERS_BYTES / (1024 * 1024)
+                MAX_MATCHING_BYTES / (1024 * 1024)
             ));
         }
         self.json.push(',');

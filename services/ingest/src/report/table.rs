@@ -163,7 +163,7 @@ fn suppliers(report: &Report, f: &mut Formatter<'_>) -> Result {
 /// What the mapping names and the feed does not have.
 fn unmatched(report: &Report, f: &mut Formatter<'_>) -> Result {
     for (join, rows) in &report.unpaired {
-        writeln!(f, "  {rows} rows have no partner in join.{join}")?;
+        writeln!(f, "  {rows} rows have no matching row in join.{join}")?;
     }
     write_unmatched(&report.unmatched, f)
 }
