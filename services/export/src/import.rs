@@ -247,7 +247,7 @@ impl<'a> Import<'a> {
                 Ok(category) => ("categories", self.store_category(category).await?),
                 Err(wrong) => return self.rejected(place, "categories", wrong),
             },
-            Record::Dimensions(dimensions) => match dimensions.rated() {
+            Record::Dimensions(dimensions) => match dimensions.scope() {
                 Ok((of, names)) => {
                     let stored = match &mut self.session {
                         Some(session) => session.dimensions(of, names).await?,

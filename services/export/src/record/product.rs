@@ -554,4 +554,29 @@ mod tests {
             assert_eq!(record.spec("specs"), Ok(spec));
         }
     }
+
+    #[test]
+    fn the_priority_of_a_source_is_written_unless_it_is_usual() {
+        let record = |priority| SourceRecord {
+            system: "erp".to_owned(),
+            external_id: "7".to_owned(),
+            imported_at: Timestamp::from_millis(0),
+            digest: "d".to_owned(),
+            priority,
+            says: None,
+        };
+        let usual = serde_json::to_value(record(SourcePriority::default())).unwrap();
+        assert_eq!(usual.get("priority"), None);
+        let partial = record(SourcePriority {
+            partial: true,
+            ..SourcePriority::default()
+        });
+        let json = serde_json::to_value(&partial).unwrap();
+        let expected = serde_json::json!({ "owns": [], "partial": true, "derived": false });
+        assert_eq!(json["priority"], expected);
+        assert_eq!(
+            serde_json::from_value::<SourceRecord>(json).unwrap(),
+            partial
+        );
+    }
 }

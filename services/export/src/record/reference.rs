@@ -85,7 +85,7 @@ impl DimensionsRecord {
         format!("dimensions {:?} {:?}", self.kind, self.category)
     }
 
-    pub(crate) fn rated(self) -> Result<(StoredDimensionScope, Vec<String>), Rejection> {
+    pub(crate) fn scope(self) -> Result<(StoredDimensionScope, Vec<String>), Rejection> {
         let of = match (self.kind, self.category) {
             (Some(kind), None) => StoredDimensionScope::Kind(kind),
             (None, Some(category)) => {
