@@ -191,16 +191,18 @@ async fn search(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) {
         kept.sort_by_key(|(_, _, cost)| std::cmp::Reverse(cost.cpu()));
         kept.truncate(KEPT);
     }
-    let mut largest = Vec::new();
+    let mut most_expensive = Vec::new();
     for (_, query, _) in kept.into_iter().take(5) {
         let cost = bench.measure(&query).await;
-        largest.push((query, cost));
+        most_expensive.push((query, cost));
     }
     print(
         "the most expensive requests found within the limit",
-        &largest,
+        &most_expensive,
     );
-    let most = largest.iter().map(|(_, cost)| testbed::millis(cost.cpu()));
+    let most = most_expensive
+        .iter()
+        .map(|(_, cost)| testbed::millis(cost.cpu()));
     let most = most.fold(0.0, f64::max);
     println!(
         "at most {most:.0} ms of CPU (aim {MAX_CPU_MILLIS:.0}), {:.1} MB of memory in any request of the search",

@@ -10,7 +10,7 @@
 //! | `--data DIR` | keeps the database there, and loads it only once |
 //! | `--only PART` | only `workers`, `events`, `rename`, or `wakeups` |
 //!
-//! It starts a mongod of its own, with a cache of 1.5 GB. Readers ask for product pages, two at a
+//! It starts a mongod of its own, with a cache of 1.5 GiB. Readers ask for product pages, two at a
 //! time, as fast as they are answered. CPU is that of mongod; a day of a worker with nothing to do
 //! is as many runs as its interval allows.
 

@@ -13,7 +13,7 @@
 //! | `--only PART` | only `giant`, the large product, or only `writers` |
 //! | `--rounds N` | how often each case of the large product is asked at least; 7 |
 //!
-//! It starts a mongod of its own, with a cache of 1.5 GB. See `scale.rs` for the columns that both
+//! It starts a mongod of its own, with a cache of 1.5 GiB. See `scale.rs` for the columns that both
 //! have.
 
 #![expect(

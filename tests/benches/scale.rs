@@ -11,7 +11,7 @@
 //! | `--rounds N` | how often each case is asked at least; 7 |
 //! | `--tenth` | a tenth of the made-up catalogue as well, and what facets cost beside it |
 //!
-//! It starts a mongod of its own, with a cache of 1.5 GB. The data of `--data` is loaded again when
+//! It starts a mongod of its own, with a cache of 1.5 GiB. The data of `--data` is loaded again when
 //! other data is asked for or indexes are missing; changes to what is stored need another DIR.
 //!
 //! | column | what it says |

@@ -1,6 +1,6 @@
 //! The most expensive requests that a stranger may send.
 
-/// Dear requests, each within the limit of a stranger.
+/// Expensive requests, each within the limit of a stranger.
 pub const EXPENSIVE: [&str; 5] = [
     r#"{ products(filter: { price: { gte: "0" } }) { facets { key values { label count } } } }"#,
     "{ products(first: 48, sort: [{ key: NEWEST }]) { nodes { name specs { key text } topReviews { excerpt }

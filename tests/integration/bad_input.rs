@@ -660,10 +660,10 @@ fn ten_thousand_filters_are_refused_in_any_nesting() {
                 .collect::<Vec<_>>()
         };
         for (filter, reason) in [
-            (json!({ "or": leaves(10_000) }), "50 leaves"),
-            (json!({ "and": leaves(10_000) }), "50 leaves"),
-            (json!({ "specs": one(10_000) }), "50 leaves"),
-            (json!({ "or": [{ "or": leaves(51) }] }), "50 leaves"),
+            (json!({ "or": leaves(10_000) }), "50 conditions"),
+            (json!({ "and": leaves(10_000) }), "50 conditions"),
+            (json!({ "specs": one(10_000) }), "50 conditions"),
+            (json!({ "or": [{ "or": leaves(51) }] }), "50 conditions"),
             (deep(6), "nested 5 deep"),
             (deep(60), "nested 5 deep"),
             (

@@ -748,7 +748,7 @@ fn filters_above_a_limit_are_refused() {
         101 brands
             BAD_USER_INPUT at products: filter.brand: may list at most 100 values
         51 leaves
-            BAD_USER_INPUT at products: filter.specs[50]: a filter may have 50 leaves
+            BAD_USER_INPUT at products: filter.specs[50]: a filter may have 50 conditions
         ");
     });
 }

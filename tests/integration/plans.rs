@@ -74,7 +74,7 @@ impl Shape {
 
     /// The index of the sort order is scanned, and products that do not match are skipped: this
     /// many are read per row.
-    fn walked(mut self, per_row: i64) -> Self {
+    fn scanned(mut self, per_row: i64) -> Self {
         self.keys = (per_row, 0);
         self.docs = (per_row, 0);
         self
@@ -178,7 +178,7 @@ fn lists() -> Vec<Shape> {
     }
     shapes.extend(token_lists());
     shapes.extend(range_lists());
-    shapes.extend(walked_lists());
+    shapes.extend(scanned_lists());
     shapes
 }
 
@@ -203,7 +203,7 @@ fn token_lists() -> Vec<Shape> {
         list("tokens in parent by POPULARITY", in_parent, "POPULARITY", "category_tokens_popularity").more_keys(10),
         list("brand by POPULARITY", r#"{ brand: ["brand 7"] }"#, "POPULARITY", "tokens_popularity"),
         list("yes or no by POPULARITY", r#"{ specs: [{ key: "lid", boolean: true }] }"#, "POPULARITY", "tokens_popularity"),
-        list("token and range by POPULARITY", r#"{ specs: [{ key: "color", text: { eq: "red" } }, { key: "screen_size", number: { gte: 50, unit: "in" } }] }"#, "POPULARITY", "tokens_popularity").walked(8),
+        list("token and range by POPULARITY", r#"{ specs: [{ key: "color", text: { eq: "red" } }, { key: "screen_size", number: { gte: 50, unit: "in" } }] }"#, "POPULARITY", "tokens_popularity").scanned(8),
     ]
 }
 
@@ -258,23 +258,23 @@ fn range_lists() -> Vec<Shape> {
 
 /// Filters without an index: the index of the sort order is scanned until the page is full. Ties
 /// are in the order of random ids, so such a limit is twice the average number of skipped products.
-fn walked_lists() -> Vec<Shape> {
+fn scanned_lists() -> Vec<Shape> {
     let or = r#"{ or: [{ specs: [{ key: "color", text: { eq: "red" } }] }, { price: { lte: "100" } }] }"#;
     let not =
         r#"{ category: ["leaf-1"], not: { specs: [{ key: "color", text: { eq: "red" } }] } }"#;
     let exists = r#"{ specs: [{ key: "weight", qualifier: "EU", exists: true }] }"#;
     let rare = r#"{ category: ["leaf-7"], specs: [{ key: "rare", exists: true }] }"#;
     vec![
-        list("or by POPULARITY", or, "POPULARITY", "popularity").walked(7),
-        list("not in leaf by NAME", not, "NAME", "category_name").walked(3),
-        list("exists by NEWEST", exists, "NEWEST", "newest").walked(4),
+        list("or by POPULARITY", or, "POPULARITY", "popularity").scanned(7),
+        list("not in leaf by NAME", not, "NAME", "category_name").scanned(3),
+        list("exists by NEWEST", exists, "NEWEST", "newest").scanned(4),
         list(
             "exists, rare, in leaf by NEWEST",
             rare,
             "NEWEST",
             "category_newest",
         )
-        .walked(6),
+        .scanned(6),
         list(
             "price range by PRICE",
             r#"{ price: { gte: "100", lte: "200" } }"#,
@@ -287,14 +287,14 @@ fn walked_lists() -> Vec<Shape> {
             "NAME",
             "name",
         )
-        .walked(12),
+        .scanned(12),
         list(
             "rating by RATING",
             "{ rating: { gte: 3.5 } }",
             "RATING",
             "rating",
         )
-        .walked(60),
+        .scanned(60),
     ]
 }
 

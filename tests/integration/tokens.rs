@@ -283,7 +283,10 @@ fn keys_rotate_while_the_service_runs() {
         };
         eventually("a removed key that is refused", LONG, refused).await;
         assert_eq!(outcome(&address, &with_new).await, "accepted");
-        let ignored = service.output().matches("one is ignored").count();
+        let ignored = service
+            .output()
+            .matches("a key for verifying tokens is ignored")
+            .count();
         assert_eq!(ignored, 1, "{}", service.output());
         assert!(service.stop().await.success());
         shop.drop(app).await;

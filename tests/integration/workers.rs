@@ -339,7 +339,7 @@ fn another_process_takes_over_within_seconds_of_a_kill() {
         let two = work(app);
         let waits = async || {
             two.output()
-                .contains("the background workers run")
+                .contains("ready to run the background workers")
                 .then_some(())
         };
         eventually("a second process", Duration::from_mins(1), waits).await;

@@ -295,7 +295,7 @@ impl Resolver<'_> {
         }
         Err(DomainError::invalid(
             path,
-            format!("a filter may have {MAX_LEAVES} leaves"),
+            format!("a filter may have {MAX_LEAVES} conditions"),
         ))
     }
 

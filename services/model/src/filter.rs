@@ -17,7 +17,7 @@ use crate::product::ProductStatus;
 use crate::rating::Stars;
 use crate::review::Traits;
 
-/// The maximum number of leaves of a filter.
+/// The maximum number of conditions of a filter, without `and`, `or` and `not`.
 pub const MAX_LEAVES: usize = 50;
 /// The maximum nesting of `and`, `or` and `not`.
 pub const MAX_DEPTH: usize = 5;

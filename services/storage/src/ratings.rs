@@ -35,7 +35,7 @@ pub struct Recounted {
     /// The product.
     pub product: ProductId,
     /// Whether reviews are still to be folded; differences are expected then.
-    pub pending: bool,
+    pub is_dirty: bool,
     /// The stored numbers.
     pub stored: ReviewTotals,
     /// The numbers of its published reviews.
@@ -245,7 +245,7 @@ impl Store {
             };
             one.expected.derived = derived(&stats::derived(&computed, one.interest));
             one.expected.top = computed.top_reviews;
-            one.pending = dirty.contains(&one.product);
+            one.is_dirty = dirty.contains(&one.product);
         }
         Ok(all)
     }
@@ -786,7 +786,7 @@ fn read_stored(doc: &RawDocumentBuf, stale: bool) -> Result<Recounted, StorageEr
     }
     Ok(Recounted {
         product: ProductId::from_i64(fields.id("_id")?),
-        pending: false,
+        is_dirty: false,
         interest,
         stored: ReviewTotals {
             histogram: stored.histogram,

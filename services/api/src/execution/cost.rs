@@ -238,12 +238,12 @@ impl Calculator<'_> {
                 .filter(|(_, condition)| self.rules.applies(object, condition));
             applied.fold(0_u64, |sum, (cost, _)| sum.saturating_add(*cost))
         };
-        let dearest = if self.rules.schema.get_object(ty).is_some() {
+        let most_expensive = if self.rules.schema.get_object(ty).is_some() {
             on(ty)
         } else {
             self.rules.possible(ty).iter().map(on).max().unwrap_or(0)
         };
-        shared.saturating_add(dearest)
+        shared.saturating_add(most_expensive)
     }
 
     fn field(&self, parent: &Name, field: &Field, list: List) -> u64 {

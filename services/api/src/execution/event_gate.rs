@@ -47,7 +47,7 @@ impl EventGate {
         ctx.data_opt::<Self>().cloned().unwrap_or_else(Self::free)
     }
 
-    /// Called by a stream that has news, before it makes them an event. If this fails, the stream
+    /// Called by a stream that has an update, before it turns it into an event. If this fails, the stream
     /// ends with the failure.
     pub fn pass(&self, path: &FieldPath) -> Result<(), Located> {
         if !self.0.has_passed.swap(true, Relaxed) {

@@ -1,6 +1,5 @@
 //! Tests of the engine against the specification, section by section, on schemas made for them.
 
-mod answer_limits;
 mod cases;
 mod coercion;
 mod collecting;
@@ -14,6 +13,7 @@ mod random_schema;
 mod rebuilt_schema;
 mod reference;
 mod resolver_rules;
+mod response_limits;
 mod responses;
 mod validation;
 mod vehicle_schema;

@@ -263,13 +263,13 @@ impl Default for CostLimits {
     }
 }
 
-/// The maximum size of an answer for callers without a role of the shop.
+/// The maximum size of a response for callers without a role of the shop.
 const PUBLIC_RESPONSE: ResponseLimits = ResponseLimits {
     values: 100_000,
     bytes: 4_000_000,
 };
 
-/// The maximum size of an answer for moderators, admins and services.
+/// The maximum size of a response for moderators, admins and services.
 const STAFF_RESPONSE: ResponseLimits = ResponseLimits {
     values: 1_000_000,
     bytes: 40_000_000,
@@ -295,7 +295,7 @@ pub struct CostGuard {
     costs: SchemaCosts,
     limit: u64,
     budget: Option<(RateLimiter, Caller, Budget)>,
-    answer: ResponseLimits,
+    response: ResponseLimits,
 }
 
 impl CostGuard {
@@ -309,7 +309,7 @@ impl CostGuard {
             },
             limit: if staff { limits.staff } else { limits.public },
             budget: None,
-            answer: if staff {
+            response: if staff {
                 STAFF_RESPONSE
             } else {
                 PUBLIC_RESPONSE
@@ -354,7 +354,7 @@ impl CostGuard {
             extensions: Map::from_iter([("cost".to_owned(), cost.into())]),
             outcome,
             rate,
-            limits: self.answer,
+            limits: self.response,
         }
     }
 

@@ -151,7 +151,7 @@ fn product(id: &ID) -> Result<ProductId, Failure> {
     }
 }
 
-/// Returns the update if the caller can pay for them. Nothing has been resolved for them yet.
+/// Returns the update if the caller can pay for it. Nothing has been resolved for it yet.
 fn passed<T>(update: Result<T, FeedEnded>, gate: &EventGate, path: &FieldPath) -> R<T> {
     let update = update.map_err(|end| ended(end).at_path(path))?;
     gate.pass(path)?;

@@ -19,7 +19,7 @@ use super::{Event, FeedEnded, UpdateKind};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
-/// The minimum interval between update of fast-changing ratings.
+/// The minimum interval between updates of fast-changing ratings.
 const PACE: Duration = Duration::from_millis(250);
 /// The list that these cursors belong to.
 const LIST: &[u8] = b"ratingChanged";
@@ -116,14 +116,14 @@ impl RatingFollower {
     /// [`FeedEnded`]; no update follows it.
     pub async fn next(&mut self) -> Result<RatingUpdate, FeedEnded> {
         if let Some(first) = self.first.take() {
-            return Ok(self.update(first));
+            return Ok(self.new_update(first));
         }
         loop {
             // Only waiting for a first change can time out, so no change is lost.
             let event =
                 match tokio::time::timeout_at(self.sent_at + QUIET, self.next_change()).await {
                     Ok(event) => event?,
-                    Err(_) => return Ok(self.update(UpdateKind::Quiet)),
+                    Err(_) => return Ok(self.new_update(UpdateKind::Quiet)),
                 };
             tokio::time::sleep_until(self.sent_at + PACE).await;
             let event = self.last_change(event);
@@ -131,7 +131,7 @@ impl RatingFollower {
             // The value shared with other followers may be older.
             if stats.fold_seq > self.stats.fold_seq {
                 self.stats = stats;
-                return Ok(self.update(UpdateKind::Happened));
+                return Ok(self.new_update(UpdateKind::Happened));
             }
         }
     }
@@ -174,7 +174,7 @@ impl RatingFollower {
         Ok(stats.map(|(stats, _)| Arc::clone(stats)))
     }
 
-    fn update(&mut self, kind: UpdateKind) -> RatingUpdate {
+    fn new_update(&mut self, kind: UpdateKind) -> RatingUpdate {
         self.sent_at = Instant::now();
         let key = KeyValue::Int(self.stats.fold_seq);
         RatingUpdate {

@@ -130,7 +130,7 @@ impl ReviewFollower {
     pub async fn next(&mut self) -> Result<ReviewUpdate, FeedEnded> {
         if !self.started {
             self.started = true;
-            return Ok(self.update(UpdateKind::Started));
+            return Ok(self.new_update(UpdateKind::Started));
         }
         loop {
             if let Some(event) = self.missed.pop_front() {
@@ -146,7 +146,7 @@ impl ReviewFollower {
                 (self.missed, self.gap) = missed.await?;
                 self.sent = gap.max(self.sent.clone());
                 if Instant::now() >= self.quiet_at && self.missed.is_empty() {
-                    return Ok(self.update(UpdateKind::Quiet));
+                    return Ok(self.new_update(UpdateKind::Quiet));
                 }
                 continue;
             }
@@ -162,7 +162,7 @@ impl ReviewFollower {
                 Ok(Err(RecvError::Closed)) => return Err(FeedEnded::Lost),
                 Err(_) => {
                     self.sent = at.into_iter().fold(self.sent.clone(), FeedPosition::max);
-                    return Ok(self.update(UpdateKind::Quiet));
+                    return Ok(self.new_update(UpdateKind::Quiet));
                 }
             }
         }
@@ -178,7 +178,7 @@ impl ReviewFollower {
         }
     }
 
-    /// The update of an event; `None` when there is nothing to send.
+    /// The update for an event; `None` when there is nothing to send.
     async fn update_of(&mut self, event: &Arc<Event>) -> Result<Option<ReviewUpdate>, FeedEnded> {
         if event.point <= self.sent {
             return Ok(None);
@@ -187,7 +187,7 @@ impl ReviewFollower {
         self.sent = event.point.clone();
         Ok(review.map(|review| ReviewUpdate {
             review: Some(review),
-            ..self.update(UpdateKind::Happened)
+            ..self.new_update(UpdateKind::Happened)
         }))
     }
 
@@ -216,7 +216,7 @@ impl ReviewFollower {
         Ok(visible.map(|(review, _)| Arc::clone(review)))
     }
 
-    fn update(&mut self, kind: UpdateKind) -> ReviewUpdate {
+    fn new_update(&mut self, kind: UpdateKind) -> ReviewUpdate {
         self.quiet_at = Instant::now() + QUIET;
         let key = KeyValue::Text(self.sent.as_str().to_owned());
         ReviewUpdate {

@@ -43,18 +43,18 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
     /// Joins those who need a product that was not in memory a moment ago.
     pub(crate) fn join(self: &Arc<Self>, key: &ProductKey) -> Join<V> {
         let mut state = self.state();
-        if let Some((_, landing)) = state.loads.get(key) {
-            return Join::Wait(landing.clone());
+        if let Some((_, load)) = state.loads.get(key) {
+            return Join::Wait(load.clone());
         }
         if let ProductKey::Id(id) = key
             && let Some(view) = self.find(*id)
         {
             return Join::Found(view);
         }
-        let (answer, landing) = oneshot::channel();
+        let (answer, loaded) = oneshot::channel();
         state.load_count += 1;
         let number = state.load_count;
-        state.loads.insert(key.clone(), (number, landing.shared()));
+        state.loads.insert(key.clone(), (number, loaded.shared()));
         Join::Load(Load {
             memory: Arc::clone(self),
             key: key.clone(),
@@ -163,7 +163,7 @@ impl Catalog {
             }
             match memory.join(&ProductKey::Id(id)) {
                 Join::Found(view) => drop(found.insert(id, view)),
-                Join::Wait(landing) => awaited.push(landing),
+                Join::Wait(load) => awaited.push(load),
                 Join::Load(load) => loads.push((id, load)),
             }
         }

@@ -478,19 +478,19 @@ impl RowMemory {
         if self.state().total_bytes() + expected > self.max_bytes {
             return None;
         }
-        let order = Arc::new(SortedCategory::new(by, rows));
-        let bytes = order.bytes();
+        let sorted = Arc::new(SortedCategory::new(by, rows));
+        let bytes = sorted.bytes();
         let mut state = self.state();
         if let Some(loaded) = state.categories.get_mut(&id)
             && Arc::ptr_eq(&loaded.rows, shared)
             && read(shared).version() == version
             && !loaded.sorted.contains_key(&by)
         {
-            loaded.sorted.insert(by, Arc::clone(&order));
+            loaded.sorted.insert(by, Arc::clone(&sorted));
             loaded.bytes += bytes;
             state.bytes += bytes;
         }
-        Some(order)
+        Some(sorted)
     }
 
     /// Returns the rows of categories; `None` if some are not in memory.

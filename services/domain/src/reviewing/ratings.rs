@@ -197,7 +197,7 @@ impl Catalog {
             .await?;
         let full = u32::try_from(recounted.len()).is_ok_and(|n| n == limit);
         let last = recounted.last().map(|one| one.product);
-        let uncounted = recounted.iter().filter(|one| one.pending);
+        let uncounted = recounted.iter().filter(|one| one.is_dirty);
         Ok(StatsAudit {
             checked: recounted.len(),
             uncounted: uncounted.map(|one| one.product).collect(),
@@ -206,7 +206,7 @@ impl Catalog {
         })
     }
 
-    /// Recomputes the statistics of a product, however busy it is. Pending reviews are folded, or
+    /// Recomputes the statistics of a product, however busy it is. Dirty reviews are folded, or
     /// left to the fold worker when there are constant write conflicts.
     ///
     /// Fails when the database fails, or when another process repairs the product.
@@ -247,7 +247,7 @@ impl Catalog {
 }
 
 fn differences(one: &Recounted) -> Vec<StatsDifference> {
-    if one.pending {
+    if one.is_dirty {
         return Vec::new();
     }
     let Recounted {

@@ -22,7 +22,7 @@ const MAX_NOTE_CHARACTERS: usize = 1_000;
 const MAX_REPORTS: u32 = 100;
 /// The number of purchases per batch of [`Catalog::recheck_purchases`].
 const RECHECK_BATCH: u32 = 500;
-/// The maximum number of units of one purchase.
+/// The maximum quantity of one purchase.
 const MAX_PURCHASE_QUANTITY: i32 = 10_000;
 
 impl Catalog {

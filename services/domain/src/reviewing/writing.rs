@@ -27,7 +27,7 @@ use crate::{Catalog, DomainError};
 /// The maximum number of versions returned per review.
 const MAX_VERSIONS: u32 = 50;
 
-/// Attempts a write until it returns an outcome; `None` means that the data has changed since it was
+/// Attempts a write until it returns an outcome, at most [`MAX_ATTEMPTS`] times; `None` means that the data has changed since it was
 /// read. Pauses before each further attempt, so that several writers of one review do not overtake
 /// each other again and again.
 async fn retry_changed<T, Fut>(attempt: impl Fn() -> Fut) -> Result<T, DomainError>
@@ -865,7 +865,7 @@ mod tests {
         let (result, attempts) = attempted(u32::MAX).await;
         assert!(matches!(result, Err(DomainError::Unavailable(None))));
         assert_eq!(attempts, MAX_ATTEMPTS);
-        // Half of the longest pauses in all.
+        // Each pause is at least half its window, and the windows are two seconds in all.
         assert!(began.elapsed() > std::time::Duration::from_secs(1));
     }
 }

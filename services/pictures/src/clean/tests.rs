@@ -82,11 +82,11 @@ fn other_files_are_refused_by_name() {
         assert_eq!(cleaned(bytes), Err(PictureRefusal::Format(name)));
     }
     assert_eq!(cleaned(b""), Err(PictureRefusal::Empty));
-    for moving in [
+    for animated in [
         &include_bytes!("fixtures/moving.png")[..],
         include_bytes!("fixtures/moving.webp"),
     ] {
-        assert_eq!(cleaned(moving), Err(PictureRefusal::Animated));
+        assert_eq!(cleaned(animated), Err(PictureRefusal::Animated));
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
             .start_monitoring(&opened)
             .start_workers(&opened, &process_name());
         let _ = catalog.set(opened);
-        tracing::info!("the background workers run");
+        tracing::info!("ready to run the background workers");
         Ok(database)
     });
     let (ready, metrics) = (workers.ready(), workers.metrics());

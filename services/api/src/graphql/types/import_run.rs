@@ -269,7 +269,7 @@ pub(crate) struct ImportReject {
     file: String,
     /// The line in the file.
     line: i32,
-    /// The outcome of the line: `rejected`, or what was done with a line of which a value was dropped.
+    /// What happened to the line: `rejected`, or how it was stored without the value that was dropped.
     outcome: String,
     /// The field.
     field: String,

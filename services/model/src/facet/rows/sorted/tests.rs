@@ -56,7 +56,7 @@ fn in_order(
     places
 }
 
-fn orders(rows: &[Arc<FacetRow>], by: RowSort) -> Vec<Arc<SortedCategory>> {
+fn sorted_categories(rows: &[Arc<FacetRow>], by: RowSort) -> Vec<Arc<SortedCategory>> {
     let of = |category: i64| {
         let own = rows
             .iter()
@@ -88,9 +88,9 @@ proptest! {
         });
         let filter = RowFilter::new(&condition, ProductStatus::Active, &words).unwrap();
         let expected = in_order(&rows, &filter, by, direction);
-        let orders = orders(&rows, by);
+        let sorted = sorted_categories(&rows, by);
         let page = |from, backward| {
-            page_of_rows(&orders, &filter, direction, (from, backward), (size, ALL)).unwrap()
+            page_of_rows(&sorted, &filter, direction, (from, backward), (size, ALL)).unwrap()
         };
         let mut read = Vec::new();
         loop {
@@ -130,17 +130,17 @@ proptest! {
             .zip(&products)
             .map(|(id, (_, price, rating))| row(&mut words, id, 0, *price, *rating))
             .collect();
-        let mut order = SortedCategory::new(by, rows.clone());
+        let mut sorted = SortedCategory::new(by, rows.clone());
         for (id, stays, number) in changes {
             let new = stays.then(|| row(&mut words, id, 0, Some(number).filter(|n| *n > 0), number));
             let at = rows.iter().position(|row| row.id.to_i64() == id);
             let old = at.map(|at| rows.remove(at));
             rows.extend(new.clone());
-            order.replace(old.as_deref(), new.as_ref());
+            sorted.replace(old.as_deref(), new.as_ref());
         }
         let again = SortedCategory::new(by, rows.clone());
-        prop_assert_eq!(order.bytes(), again.bytes());
-        prop_assert_eq!(order.rows, again.rows);
+        prop_assert_eq!(sorted.bytes(), again.bytes());
+        prop_assert_eq!(sorted.rows, again.rows);
     }
 }
 
@@ -150,7 +150,7 @@ fn a_list_that_examines_too_many_rows_is_given_up() {
     let rows: Vec<_> = (0..20)
         .map(|id| row(&mut words, id, 0, Some(id), 0))
         .collect();
-    let orders = orders(&rows, RowSort::Price);
+    let sorted = sorted_categories(&rows, RowSort::Price);
     let at_least = |price| {
         let bounds = Bounds {
             gte: Some(price),
@@ -161,7 +161,7 @@ fn a_list_that_examines_too_many_rows_is_given_up() {
     let page = |price, size, most| {
         let start = (None, false);
         page_of_rows(
-            &orders,
+            &sorted,
             &at_least(price),
             Direction::Ascending,
             start,
