@@ -24,8 +24,8 @@ impl Catalog {
     /// Fails when the database fails, or when it does not support change streams.
     pub async fn wakeups(&self) -> Result<Wakeups, DomainError> {
         let store = self.store();
-        if let Some(point) = store.work_resume_token().await? {
-            match store.work_changes(Some(point)).await {
+        if let Some(token) = store.work_resume_token().await? {
+            match store.work_changes(Some(token)).await {
                 Ok(changes) => {
                     return Ok(Wakeups {
                         changes,
@@ -46,8 +46,8 @@ impl Catalog {
     }
 
     /// Saves the resume token, after everything before it has been processed.
-    pub async fn save_resume_token(&self, point: WorkResumeToken) -> Result<(), DomainError> {
-        self.maintain(|store| async move { store.save_work_resume_token(&point).await })
+    pub async fn save_resume_token(&self, token: WorkResumeToken) -> Result<(), DomainError> {
+        self.maintain(|store| async move { store.save_work_resume_token(&token).await })
             .await
     }
 }

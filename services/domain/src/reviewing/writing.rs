@@ -27,9 +27,9 @@ use crate::{Catalog, DomainError};
 /// The maximum number of versions returned per review.
 const MAX_VERSIONS: u32 = 50;
 
-/// Attempts a write until it returns an outcome, at most [`MAX_ATTEMPTS`] times; `None` means that the data has changed since it was
-/// read. Pauses before each further attempt, so that several writers of one review do not overtake
-/// each other again and again.
+/// Attempts a write until it returns an outcome, at most [`MAX_ATTEMPTS`] times; `None` means that
+/// the data has changed since it was read. Pauses before each further attempt, so that several
+/// writers of one review do not overtake each other again and again.
 async fn retry_changed<T, Fut>(attempt: impl Fn() -> Fut) -> Result<T, DomainError>
 where
     Fut: Future<Output = Result<Option<T>, DomainError>>,
