@@ -34,8 +34,8 @@ use async_graphql::{
 };
 use futures_util::future::poll_fn;
 
-pub(super) use leaves::spend_list;
 pub(crate) use leaves::write_enum;
+pub(super) use leaves::{resolve_together, spend_list};
 pub(crate) use out::Out;
 pub(crate) use plan::Plans;
 use plan::{Plan, Writing};

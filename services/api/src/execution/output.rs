@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use async_graphql::parser::types::{Field, Selection, SelectionSet};
 use async_graphql::registry::Registry;
-use async_graphql::resolver_utils::resolve_list;
 use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerResult, Value};
 
 use tokio::task::coop::consume_budget;
 
-use super::direct::{self, DirectValue};
+use super::direct::{self, DirectValue, Waiting};
 use super::response_budget::spend;
 
 /// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
@@ -60,7 +59,19 @@ impl<T: OutputType + DirectValue> OutputType for List<T> {
             return DirectValue::resolve(self, &ctx_field, plans).await;
         }
         direct::spend_list(self.0.len(), &ctx_field)?;
-        resolve_list(ctx, field, &self.0, Some(self.0.len())).await
+        // As the library resolves lists, but for the boxes, and without extensions, which only fields need.
+        let items = self
+            .0
+            .iter()
+            .enumerate()
+            .map(|(index, item)| -> Waiting<'_> {
+                Box::pin(async move {
+                    let ctx = ctx.with_index(index);
+                    let value = OutputType::resolve(item, &ctx, field).await;
+                    value.map_err(|error| ctx.set_error_path(error))
+                })
+            });
+        direct::resolve_together(items.collect()).await
     }
 }
 

@@ -6,7 +6,7 @@ use async_graphql::resolver_utils::EnumType;
 use async_graphql::{Context, Error, ID, ServerResult, Value};
 use futures_util::future::try_join_all;
 
-use super::{DirectValue, One, Out, Plans, Selected, written};
+use super::{DirectValue, One, Out, Plans, Selected, Waiting, written};
 use crate::execution::failure::Located;
 use crate::execution::output::{List, LongText, width};
 use crate::execution::response_budget::spend;
@@ -197,12 +197,24 @@ impl<T: DirectValue> DirectValue for List<T> {
             return written(|out| self.write(ctx, plans, out));
         }
         spend_list(self.0.len(), ctx)?;
-        let items = self.0.iter().enumerate().map(|(index, item)| async move {
-            let ctx = ctx.with_index(index);
-            item.resolve(&ctx, plans).await
-        });
-        try_join_all(items).await.map(Value::List)
+        let items = self
+            .0
+            .iter()
+            .enumerate()
+            .map(|(index, item)| -> Waiting<'_> {
+                Box::pin(async move {
+                    let ctx = ctx.with_index(index);
+                    item.resolve(&ctx, plans).await
+                })
+            });
+        resolve_together(items.collect()).await
     }
+}
+
+/// Resolves the items of a list at the same time. They are boxed, because futures of another type would need code of their own,
+/// much of it, to be run together.
+pub(in crate::execution) async fn resolve_together(items: Vec<Waiting<'_>>) -> ServerResult<Value> {
+    try_join_all(items).await.map(Value::List)
 }
 
 impl DirectValue for LongText<'_> {
