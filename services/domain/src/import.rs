@@ -4,6 +4,9 @@
 //! that is not in the database, except in a dry run, where it records what it would have written.
 //! Imports are idempotent: each source has a digest of its last draft, and an unchanged draft is
 //! skipped. An interrupted import is completed by running it again with the same feed.
+//!
+//! What feeds are imported with returns boxed futures: an asynchronous function is compiled in the crate that waits for it, with
+//! all that it waits for.
 
 pub(crate) mod categories;
 mod check;
@@ -17,6 +20,7 @@ mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use vitrine_model::category::Category;
 use vitrine_model::id::{ProductId, SupplierId};
@@ -142,12 +146,15 @@ impl Catalog {
 impl ImportSession {
     /// Ends the session: folds the imported reviews. If that fails, running the import again
     /// completes it.
-    pub async fn finish(self) -> Result<ImportSummary, DomainError> {
-        if self.mode == ImportMode::Write {
-            self.catalog.fold_and_move_ranks().await?;
-            self.catalog.refresh_reference().await?;
-        }
-        Ok(self.summary)
+    #[must_use]
+    pub fn finish(self) -> BoxFuture<'static, Result<ImportSummary, DomainError>> {
+        Box::pin(async move {
+            if self.mode == ImportMode::Write {
+                self.catalog.fold_and_move_ranks().await?;
+                self.catalog.refresh_reference().await?;
+            }
+            Ok(self.summary)
+        })
     }
 
     /// Executes storage work as a background operation.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, MissedTickBehavior};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::ListFingerprint;
@@ -157,16 +158,20 @@ impl ImportRecord {
         }
     }
 
-    async fn try_heartbeat(&self) -> Result<(), DomainError> {
-        self.store_rejects().await?;
-        let (id, now) = ((self.id, self.attempt), self.catalog.now());
-        let (phase, progress) = self.now_at();
-        let stop = self
-            .catalog
-            .maintain(|store| async move { store.advance_import(id, phase, &progress, now).await })
-            .await?;
-        self.is_stopping.fetch_or(stop, Ordering::Relaxed);
-        Ok(())
+    fn try_heartbeat(&self) -> BoxFuture<'_, Result<(), DomainError>> {
+        Box::pin(async move {
+            self.store_rejects().await?;
+            let (id, now) = ((self.id, self.attempt), self.catalog.now());
+            let (phase, progress) = self.now_at();
+            let stop = self
+                .catalog
+                .maintain(
+                    |store| async move { store.advance_import(id, phase, &progress, now).await },
+                )
+                .await?;
+            self.is_stopping.fetch_or(stop, Ordering::Relaxed);
+            Ok(())
+        })
     }
 
     /// Stores the end of the run. If that fails, the run is shown as cut off after a while.
@@ -176,20 +181,26 @@ impl ImportRecord {
         }
     }
 
-    async fn try_end(&self, phase: ImportPhase, error: Option<&str>) -> Result<(), DomainError> {
-        self.store_rejects().await?;
-        let (id, now) = ((self.id, self.attempt), self.catalog.now());
-        let end = {
-            let mut state = self.state();
-            ImportEnd {
-                progress: state.progress,
-                error: error.map(|error| short(&state.shown(error))),
-                report: state.report.take(),
-            }
-        };
-        self.catalog
-            .maintain(|store| async move { store.end_import(id, phase, &end, now).await })
-            .await
+    fn try_end<'a>(
+        &'a self,
+        phase: ImportPhase,
+        error: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), DomainError>> {
+        Box::pin(async move {
+            self.store_rejects().await?;
+            let (id, now) = ((self.id, self.attempt), self.catalog.now());
+            let end = {
+                let mut state = self.state();
+                ImportEnd {
+                    progress: state.progress,
+                    error: error.map(|error| short(&state.shown(error))),
+                    report: state.report.take(),
+                }
+            };
+            self.catalog
+                .maintain(|store| async move { store.end_import(id, phase, &end, now).await })
+                .await
+        })
     }
 
     async fn store_rejects(&self) -> Result<(), DomainError> {

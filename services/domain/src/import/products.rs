@@ -19,6 +19,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinHandle;
 use vitrine_model::clock::Timestamp;
@@ -134,7 +135,14 @@ pub(super) struct Existing {
 impl ImportSession {
     /// Imports products; returns the outcomes in the order of the drafts. When the database fails,
     /// earlier drafts may have been stored; importing them again leaves them unchanged.
-    pub async fn products(
+    pub fn products(
+        &mut self,
+        drafts: Vec<ProductDraft>,
+    ) -> BoxFuture<'_, Result<Vec<LineOutcome>, DomainError>> {
+        Box::pin(self.import_products(drafts))
+    }
+
+    async fn import_products(
         &mut self,
         drafts: Vec<ProductDraft>,
     ) -> Result<Vec<LineOutcome>, DomainError> {

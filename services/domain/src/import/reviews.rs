@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use futures_util::future::BoxFuture;
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft};
 use vitrine_model::picture::PictureUse;
@@ -46,7 +47,14 @@ impl ImportSession {
     ///
     /// When the database fails, earlier drafts may have been stored; importing them again leaves
     /// them unchanged.
-    pub async fn reviews(
+    pub fn reviews(
+        &mut self,
+        drafts: Vec<ReviewDraft>,
+    ) -> BoxFuture<'_, Result<Vec<LineOutcome>, DomainError>> {
+        Box::pin(self.import_reviews(drafts))
+    }
+
+    async fn import_reviews(
         &mut self,
         drafts: Vec<ReviewDraft>,
     ) -> Result<Vec<LineOutcome>, DomainError> {
