@@ -28,7 +28,7 @@ const NAMES: [&str; 4] = [
     "chromium-browser",
 ];
 /// How long anything in a page may take, in milliseconds.
-const PATIENCE: u32 = 40_000;
+const TIMEOUT_MILLIS: u32 = 40_000;
 
 /// Adds up how far content moves while a page loads.
 const OBSERVER: &str = "window.moved = 0; new PerformanceObserver((list) => { \
@@ -95,7 +95,7 @@ impl Browser {
             let (port, path) = text.trim().split_once('\n')?;
             Some((port.to_owned(), path.to_owned()))
         };
-        let within = Duration::from_millis(PATIENCE.into());
+        let within = Duration::from_millis(TIMEOUT_MILLIS.into());
         let (port, path) = eventually("a browser", within, read).await;
         let stream = TcpStream::connect(format!("127.0.0.1:{port}")).await;
         let stream = stream.expect("the browser listens");
@@ -191,7 +191,7 @@ impl Browser {
     /// When it does not become true in time.
     pub async fn wait(&mut self, expression: &str) -> Value {
         let looking = format!(
-            "new Promise((done, fail) => {{ const end = performance.now() + {PATIENCE}; \
+            "new Promise((done, fail) => {{ const end = performance.now() + {TIMEOUT_MILLIS}; \
              (function look() {{ let value; try {{ value = ({expression}); }} catch {{}} \
              if (value) done(value.nodeType ? true : value); \
              else if (performance.now() > end) fail(new Error('not in time')); \

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 pub use self::connection::Connection;
 
 /// The timeout of an answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An HTTP response.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ async fn exchange(address: &str, request: impl AsRef<[u8]>) -> anyhow::Result<Re
         stream.read_to_end(&mut answer).await?;
         anyhow::Ok(answer)
     };
-    let answer = timeout(PATIENCE, exchanged)
+    let answer = timeout(TIMEOUT, exchanged)
         .await
         .context("no answer in time")??;
     read(&String::from_utf8_lossy(&answer))

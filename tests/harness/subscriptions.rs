@@ -12,7 +12,7 @@ use vitrine_domain::Catalog;
 use crate::App;
 
 /// How long to wait for an event that must come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running subscription.
 pub struct Subscription(BoxStream<'static, GraphqlResponse>);
@@ -88,7 +88,7 @@ impl Subscription {
     /// # Panics
     /// When none comes in time.
     pub async fn next(&mut self) -> Option<Value> {
-        let next = tokio::time::timeout(PATIENCE, self.0.next()).await;
+        let next = tokio::time::timeout(TIMEOUT, self.0.next()).await;
         let next = next.expect("an answer comes in time");
         next.map(|mut answer| serde_json::from_slice(&answer.json()).expect("answers are JSON"))
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, review, test};
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 async fn things(app: &App) {
     app.mutate("createCategory", json!({ "name": "Things" }))
@@ -177,7 +177,7 @@ fn embedded_reviews_fit_into_a_full_product() {
             .await;
         assert_eq!(page.number("/product/ratingStats/count"), 40);
         let top = page.at("/product/topReviews").as_array().unwrap();
-        assert_eq!(top.len(), TOP_REVIEWS);
+        assert_eq!(top.len(), MAX_TOP_REVIEWS);
     });
 }
 

@@ -11,7 +11,7 @@ use vitrine_model::product::{
     Apparel, Book, Contributor, Details, Electronics, Grocery, Kind, Measurement, Movie,
     ProductStatus, SizeChartRow,
 };
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 #[test]
 fn a_product_is_found_by_id_slug_and_sku() {
@@ -694,13 +694,13 @@ fn an_excerpt_ends_with_a_whole_word() {
 fn a_page_shows_at_least_one_top_review_and_at_most_all() {
     test(async |app| {
         app.has([product("Tent")]).await;
-        for first in [0, TOP_REVIEWS + 1] {
+        for first in [0, MAX_TOP_REVIEWS + 1] {
             let query = format!(
                 "{{ product(slug: \"tent\") {{ a: topReviews(first: {first}) {{ title }} }} }}"
             );
             let wrong = app.query(&query).await;
             let error = format!(
-                "BAD_USER_INPUT at product.a: first: must be 1 to {TOP_REVIEWS}, not {first}"
+                "BAD_USER_INPUT at product.a: first: must be 1 to {MAX_TOP_REVIEWS}, not {first}"
             );
             assert_eq!(wrong.errors(), [error]);
             assert!(wrong.pretty().contains("data: { product: null }"));

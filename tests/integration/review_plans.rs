@@ -10,7 +10,7 @@ use vitrine_api::graphql::Role;
 use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::import::ReviewDraft;
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 /// The number of reviews of the two products.
 const FEW: usize = 12;
@@ -182,7 +182,7 @@ async fn reading(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
 /// limits.
 async fn writing(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     // The top reviews may be read twice.
-    let most = i64::try_from(2 * TOP_REVIEWS + 5).unwrap();
+    let most = i64::try_from(2 * MAX_TOP_REVIEWS + 5).unwrap();
     let page = format!("{{ product(slug: {:?}) {{ id }} }}", of.to_lowercase());
     let id = app.query(&page).await.text("/product/id");
     let submission = json!({ "productId": id, "rating": 2, "body": "It is." });

@@ -9,7 +9,7 @@ use vitrine_harness::{App, product, review, test};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::HotReason;
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 /// Imports a product on sale; returns its id.
 async fn lamp(app: &App) -> String {
@@ -186,7 +186,7 @@ fn a_short_top_list_admits_no_review_out_of_turn() {
             )
         };
         let right = titles().await;
-        let best = (0..TOP_REVIEWS).map(|n| (30 - n).to_string());
+        let best = (0..MAX_TOP_REVIEWS).map(|n| (30 - n).to_string());
         assert_eq!(right.0, best.collect::<Vec<_>>());
         // As an earlier release left the list, with fewer reviews.
         let shorten = async |kept: i32| {

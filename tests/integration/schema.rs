@@ -9,7 +9,7 @@ use vitrine_api::execution::survey;
 use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::{Kind, MAX_MEDIA, ProductStatus};
-use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, TOP_REVIEWS};
+use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, MAX_TOP_REVIEWS};
 use vitrine_model::spec::{MAX_SPECS, ValueType};
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, MigrationFile, Step};
@@ -83,26 +83,26 @@ fn descriptions_and_guides_name_the_number_of_top_reviews() {
     let sdl = sdl();
     // The interface, the typed kinds, and the type of all other kinds.
     let products = 1 + Kind::TYPED.len() + 1;
-    let first_page = format!("The first page of up to {TOP_REVIEWS} reviews");
+    let first_page = format!("The first page of up to {MAX_TOP_REVIEWS} reviews");
     assert!(sdl.contains(&first_page), "{first_page}");
-    let range = format!("The number of reviews: 1 to {TOP_REVIEWS}.");
+    let range = format!("The number of reviews: 1 to {MAX_TOP_REVIEWS}.");
     assert_eq!(sdl.matches(&range).count(), products);
     for (path, text) in [
         (
             "ARCHITECTURE.md",
-            format!("up to {TOP_REVIEWS} top reviews"),
+            format!("up to {MAX_TOP_REVIEWS} top reviews"),
         ),
         (
             "docs/api.md",
-            format!("the {TOP_REVIEWS} most helpful reviews"),
+            format!("the {MAX_TOP_REVIEWS} most helpful reviews"),
         ),
         (
             "docs/api.md",
-            format!("reviews(first: {TOP_REVIEWS}, sort: MOST_HELPFUL)"),
+            format!("reviews(first: {MAX_TOP_REVIEWS}, sort: MOST_HELPFUL)"),
         ),
         (
             "schema/mongodb/README.md",
-            format!("// at most {TOP_REVIEWS}\n"),
+            format!("// at most {MAX_TOP_REVIEWS}\n"),
         ),
     ] {
         let guide = fs::read_to_string(workspace_dir().join(path)).unwrap();
@@ -123,7 +123,7 @@ fn validators_allow_what_constants_allow() {
             .and_then(serde_json::Value::as_u64);
         usize::try_from(limit.unwrap()).unwrap()
     };
-    assert!(limit("products.json", "top_reviews") >= TOP_REVIEWS);
+    assert!(limit("products.json", "top_reviews") >= MAX_TOP_REVIEWS);
     assert!(limit("products.json", "specs") >= MAX_SPECS);
     assert!(limit("products.json", "media") >= MAX_MEDIA);
     assert!(limit("reviews.json", "media") >= MAX_REVIEW_MEDIA);

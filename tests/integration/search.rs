@@ -724,7 +724,7 @@ fn no_search_text_examines_more_than_the_limit() {
     test(async |app| {
         crowd(app).await;
         app.start_profiler().await;
-        let app = &app.with_max_read(READ).await;
+        let app = &app.with_max_read(MAX_READ).await;
         let mut faults = Vec::new();
         let mut table = String::new();
         for text in hostile() {
@@ -774,10 +774,10 @@ fn no_search_text_examines_more_than_the_limit() {
 }
 
 /// The maximum number of products that a search may examine here.
-const READ: u32 = 1_200;
+const MAX_READ: u32 = 1_200;
 
 /// Records the cost of a search and what exceeds the limits. Counts of words stop at 1,001 keys.
-/// Besides, only these read products, at most half of [`READ`] each: the page, once for each of
+/// Besides, only these read products, at most half of [`MAX_READ`] each: the page, once for each of
 /// three ranks, and the total; and "did you mean", three times a tenth of that.
 fn cost(
     name: &str,
@@ -797,7 +797,7 @@ fn cost(
     if commands > MAX_COMMANDS {
         faults.push(format!("{name}: {commands} commands"));
     }
-    let read = i64::from(READ / 2);
+    let read = i64::from(MAX_READ / 2);
     // Several of the 64 words of a prefix may find the same product.
     if most > 1_001 + 200 {
         faults.push(format!("{name}: {most} keys in one command"));

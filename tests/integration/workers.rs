@@ -222,8 +222,8 @@ fn a_change_wakes_its_worker_also_after_the_stream_was_lost() {
         assert!(!wakeups.resumed, "nothing was noted yet");
         app.mutate("updateSupplier", rename("Nord")).await.done();
         assert_eq!(next(&mut wakeups).await, Worker::Suppliers);
-        let point = wakeups.point().unwrap();
-        app.catalog.save_resume_token(point).await.unwrap();
+        let token = wakeups.resume_token().unwrap();
+        app.catalog.save_resume_token(token).await.unwrap();
         drop(wakeups);
         // Changes between two listeners are in the stream of the second one.
         let name = json!({ "id": supplier.text("/product/id"), "name": "Bright lamp" });

@@ -8,7 +8,7 @@ use vitrine_model::product::{
     Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_KIND_BYTES, MAX_MEDIA, MAX_NAME_CHARACTERS,
     MAX_SKU_BYTES, ProductStatus,
 };
-use vitrine_model::review::{EXCERPT_CHARACTERS, MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS};
+use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_EXCERPT_CHARACTERS, MAX_TITLE_CHARACTERS};
 use vitrine_model::spec::{MAX_FILTERABLE_BYTES, MAX_SPECS, SpecKey, SpecValue, check};
 use vitrine_model::supplier::country_code;
 use vitrine_model::text::excerpt;
@@ -271,7 +271,7 @@ fn reviews_are_sound() {
             assert!(pairs.insert((&review.product, &author.id)));
         }
         assert!(ids.insert(&review.origin.external_id));
-        cut += usize::from(excerpt(&review.body, EXCERPT_CHARACTERS).truncated);
+        cut += usize::from(excerpt(&review.body, MAX_EXCERPT_CHARACTERS).truncated);
         endless += usize::from(review.body.len() > 2_500);
         languages.insert(&review.language);
     }

@@ -7,7 +7,7 @@ use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::filter::{ReviewFilter, ReviewSort};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::RatingStats;
-use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS, TopReview};
+use vitrine_model::review::{MAX_TOP_REVIEWS, Review, ReviewStatus, TopReview};
 use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
 use vitrine_storage::reviews::ReviewList;
 
@@ -188,7 +188,7 @@ impl Catalog {
         query: &ReviewsQuery,
     ) -> Result<Option<ListedReviews>, DomainError> {
         let first = PageRequest {
-            size: TOP_REVIEWS,
+            size: MAX_TOP_REVIEWS,
             from: Boundary::After(None),
         };
         if query.sort != ReviewSort::MostHelpful || query.filter != ReviewFilter::default() {

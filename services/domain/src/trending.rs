@@ -29,7 +29,7 @@ use crate::{Catalog, DomainError};
 /// The maximum number of trending products returned.
 pub const MAX_TRENDING: usize = 100;
 /// The length of a stored list: some products may be archived or moved before the next full pass.
-const LIST_LENGTH: usize = 150;
+const MAX_LIST_LENGTH: usize = 150;
 /// The number of products read at once in a full pass.
 const BATCH: u32 = 500;
 /// The number of products recomputed at once between full passes.
@@ -404,7 +404,7 @@ impl Lists {
                 for category in &within {
                     let list = lists.entry(*category).or_default();
                     list.push((summaries.product, score));
-                    if list.len() >= 2 * LIST_LENGTH {
+                    if list.len() >= 2 * MAX_LIST_LENGTH {
                         keep_best(list);
                     }
                 }
@@ -451,5 +451,5 @@ impl Lists {
 /// Keeps the highest scores; ties are broken by id.
 fn keep_best(items: &mut Items) {
     items.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    items.truncate(LIST_LENGTH);
+    items.truncate(MAX_LIST_LENGTH);
 }

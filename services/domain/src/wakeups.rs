@@ -67,8 +67,8 @@ impl Wakeups {
 
     /// The current resume token.
     #[must_use]
-    pub fn point(&self) -> Option<WorkResumeToken> {
-        self.changes.point()
+    pub fn resume_token(&self) -> Option<WorkResumeToken> {
+        self.changes.resume_token()
     }
 }
 

@@ -112,7 +112,7 @@ pub struct SpecExample {
 /// The maximum number of spec keys of which values are kept.
 const MAX_EXAMPLE_KEYS: usize = 5000;
 /// The number of values that are kept of each spec key.
-const EXAMPLES: usize = 3;
+const MAX_EXAMPLES: usize = 3;
 
 /// The report of an import.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -196,7 +196,7 @@ impl Report {
                 continue;
             }
             let known = self.spec_values.entry(spec.key.clone()).or_default();
-            if known.len() == EXAMPLES {
+            if known.len() == MAX_EXAMPLES {
                 continue;
             }
             let value = shortened(&spec.value.display());

@@ -19,7 +19,7 @@ pub const MAX_TOKEN_TEXT_BYTES: usize = 64;
 /// The number of slots that products are distributed over ([`slot`]).
 pub const SLOTS: u8 = 100;
 /// The number of characters of the folded name that products are sorted by.
-pub const NAME_KEY_CHARACTERS: usize = 100;
+pub const MAX_NAME_KEY_CHARACTERS: usize = 100;
 
 /// The token of a text value of a key: `color=red`, `size@eu=m`. `None` for text longer than
 /// [`MAX_FILTERABLE_BYTES`], which cannot be filtered by.
@@ -82,10 +82,10 @@ pub fn product_keywords(product: &Product) -> Vec<String> {
     })
 }
 
-/// The sort value of a product's name: folded, at most [`NAME_KEY_CHARACTERS`] characters.
+/// The sort value of a product's name: folded, at most [`MAX_NAME_KEY_CHARACTERS`] characters.
 #[must_use]
 pub fn name_key(name: &str) -> String {
-    fold(name).chars().take(NAME_KEY_CHARACTERS).collect()
+    fold(name).chars().take(MAX_NAME_KEY_CHARACTERS).collect()
 }
 
 /// The price that products are filtered and sorted by: minor units of the shop's currency, or

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::clock::Timestamp;
 use crate::id::ReviewId;
 use crate::rating::{Histogram, RatingStats};
-use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopReview, Traits};
+use crate::review::{Applied, MAX_TOP_REVIEWS, Review, ReviewStatus, TopReview, Traits};
 
 /// A product with more reviews than this is flagged large.
 pub const LARGE_ABOVE: i64 = 1000;
@@ -22,7 +22,7 @@ pub const MANY_ABOVE: i64 = 100;
 pub struct Computed {
     /// The rating statistics.
     pub stats: RatingStats,
-    /// The most helpful published reviews, at most [`TOP_REVIEWS`], most helpful first.
+    /// The most helpful published reviews, at most [`MAX_TOP_REVIEWS`], most helpful first.
     pub top_reviews: Vec<TopReview>,
 }
 
@@ -39,8 +39,8 @@ pub struct FoldOutcome {
 impl Computed {
     /// Folds changed reviews of the product.
     pub fn fold(&mut self, reviews: &[Review], now: Timestamp) -> FoldOutcome {
-        // A release with another `TOP_REVIEWS` may have written the list.
-        self.top_reviews.truncate(TOP_REVIEWS);
+        // A release with another `MAX_TOP_REVIEWS` may have written the list.
+        self.top_reviews.truncate(MAX_TOP_REVIEWS);
         let mut outcome = FoldOutcome {
             refill: self.lacks_top_reviews(),
             ..FoldOutcome::default()
@@ -144,7 +144,7 @@ impl Computed {
     /// further review cannot simply be inserted: uncounted ones may rank before it.
     fn lacks_top_reviews(&self) -> bool {
         let counted = usize::try_from(self.stats.count()).unwrap_or(0);
-        self.top_reviews.len() < TOP_REVIEWS.min(counted)
+        self.top_reviews.len() < MAX_TOP_REVIEWS.min(counted)
     }
 
     fn moves_down(&self, review: &Review) -> bool {
@@ -165,7 +165,7 @@ impl Computed {
             .top_reviews
             .partition_point(|other| other.key() > top.key());
         self.top_reviews.insert(position, top);
-        self.top_reviews.truncate(TOP_REVIEWS);
+        self.top_reviews.truncate(MAX_TOP_REVIEWS);
     }
 
     fn position(&self, id: ReviewId) -> Option<usize> {
@@ -334,7 +334,14 @@ mod tests {
 
     #[test]
     fn a_top_list_of_another_length_is_completed_or_cut() {
-        for stored in [0, 1, 8, TOP_REVIEWS - 1, TOP_REVIEWS, TOP_REVIEWS + 2] {
+        for stored in [
+            0,
+            1,
+            8,
+            MAX_TOP_REVIEWS - 1,
+            MAX_TOP_REVIEWS,
+            MAX_TOP_REVIEWS + 2,
+        ] {
             for new in [1, 2, 12] {
                 let (mut all, mut computed) = folded(50);
                 let mut expected = all.clone();
@@ -342,7 +349,7 @@ mod tests {
                 computed.top_reviews = expected[..stored].iter().map(Review::top).collect();
                 all.extend((50..50 + new).map(review));
                 fold_all(&mut computed, &mut all, usize::MAX);
-                expected.truncate(TOP_REVIEWS);
+                expected.truncate(MAX_TOP_REVIEWS);
                 let expected: Vec<TopReview> = expected.iter().map(Review::top).collect();
                 assert_eq!(computed.top_reviews, expected, "{stored} stored, {new} new");
             }
@@ -372,7 +379,7 @@ mod tests {
             ..review(61)
         };
         computed.fold(&[rejected], Timestamp::from_millis(0));
-        assert_eq!(computed.top_reviews.len(), TOP_REVIEWS);
+        assert_eq!(computed.top_reviews.len(), MAX_TOP_REVIEWS);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use crate::spec::Spec;
 use crate::text::excerpt;
 
 /// The maximum number of reviews embedded in a product: its most helpful ones.
-pub const TOP_REVIEWS: usize = 10;
+pub const MAX_TOP_REVIEWS: usize = 10;
 /// The maximum number of characters of a review's body that are embedded in its product.
-pub const EXCERPT_CHARACTERS: usize = 300;
+pub const MAX_EXCERPT_CHARACTERS: usize = 300;
 /// The maximum length of a title, in characters.
 pub const MAX_TITLE_CHARACTERS: usize = 200;
 /// The maximum length of a body, in characters.
@@ -475,7 +475,7 @@ impl Review {
     /// The part of the review that is embedded in its product.
     #[must_use]
     pub fn top(&self) -> TopReview {
-        let cut = excerpt(&self.body, EXCERPT_CHARACTERS);
+        let cut = excerpt(&self.body, MAX_EXCERPT_CHARACTERS);
         TopReview {
             id: self.id,
             rating: self.rating,

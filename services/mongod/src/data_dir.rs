@@ -20,7 +20,7 @@ use crate::start_error::{Holder, StartError};
 
 /// The minimum free space: the first start writes 300 MiB, nearly all of it preallocated journal
 /// files.
-const NEEDED_MIB: u64 = 512;
+const MIN_FREE_MIB: u64 = 512;
 
 /// How long to wait for a previous owner that is shutting down.
 const OWNER_GRACE: Duration = Duration::from_secs(2);
@@ -153,10 +153,10 @@ async fn wait_for_mongod(root: &Path) -> Result<(), StartError> {
 
 async fn require_space(root: &Path) -> Result<(), StartError> {
     match space::free_mib(root).await {
-        Some(free_mib) if free_mib < NEEDED_MIB => Err(StartError::TooLittleSpace {
+        Some(free_mib) if free_mib < MIN_FREE_MIB => Err(StartError::TooLittleSpace {
             path: root.to_owned(),
             free_mib,
-            needed_mib: NEEDED_MIB,
+            needed_mib: MIN_FREE_MIB,
         }),
         _ => Ok(()),
     }

@@ -17,8 +17,8 @@ const EXIT_PORT: i32 = 48;
 const EXIT_OTHER_VERSION: i32 = 62;
 
 /// The maximum number of quoted lines of a log, and of characters of each.
-const QUOTED_LINES: usize = 3;
-const QUOTED_CHARACTERS: usize = 400;
+const MAX_QUOTED_LINES: usize = 3;
+const MAX_QUOTED_CHARACTERS: usize = 400;
 
 /// Why a mongod exited unexpectedly.
 #[derive(Debug, thiserror::Error)]
@@ -129,8 +129,8 @@ fn plain_text(line: &str) -> String {
 
 fn quote(lines: &[String]) -> String {
     let mut quoted = String::new();
-    for line in &lines[lines.len().saturating_sub(QUOTED_LINES)..] {
-        let line: String = line.chars().take(QUOTED_CHARACTERS).collect();
+    for line in &lines[lines.len().saturating_sub(MAX_QUOTED_LINES)..] {
+        let line: String = line.chars().take(MAX_QUOTED_CHARACTERS).collect();
         // Writing to a string does not fail.
         let _ = write!(quoted, "\n  {line}");
     }

@@ -14,7 +14,7 @@ use crate::wrapper::Supervised;
 
 /// How long mongod may take to become primary: usually half a second, longer if it recovers data or
 /// the machine is busy.
-const READY_LIMIT: Duration = Duration::from_secs(90);
+const READY_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// How many ports are tried if other programs take them first.
 const PORT_ATTEMPTS: usize = 5;
@@ -168,7 +168,7 @@ impl Instance {
             }
             Startup::TimedOut => {
                 process.stop().await;
-                let waited = READY_LIMIT;
+                let waited = READY_TIMEOUT;
                 Err(StartError::TimedOut { waited, log_path })
             }
         }
@@ -208,6 +208,6 @@ async fn first_event(process: &mut Supervised, port: u16) -> Startup {
             Ok(()) => Startup::Ready,
             Err(error) => Startup::Refused(error),
         },
-        () = tokio::time::sleep(READY_LIMIT) => Startup::TimedOut,
+        () = tokio::time::sleep(READY_TIMEOUT) => Startup::TimedOut,
     }
 }

@@ -15,9 +15,9 @@ use crate::start_error::StartError;
 use crate::wrapper::Supervised;
 
 /// How long the members may take to start, and again to elect a primary.
-const READY_LIMIT: Duration = Duration::from_secs(90);
+const READY_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long to wait for a member's answer whether it is the primary.
-const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many ports are tried for a member if other programs take them first.
 const PORT_ATTEMPTS: usize = 5;
 const POLL: Duration = Duration::from_millis(50);
@@ -62,9 +62,9 @@ impl ReplicaSet {
             source,
             log_path: first.log_path().to_owned(),
         })?;
-        let elected = timeout(READY_LIMIT, set.wait_for_election()).await;
+        let elected = timeout(READY_TIMEOUT, set.wait_for_election()).await;
         elected.map_err(|_| StartError::TimedOut {
-            waited: READY_LIMIT,
+            waited: READY_TIMEOUT,
             log_path: first.log_path().to_owned(),
         })?;
         Ok(set)
@@ -109,10 +109,10 @@ impl Member {
             let ended = tokio::select! {
                 status = process.wait() => Some(status),
                 () = replica_set::wait_until_answering(port, pid) => None,
-                () = sleep(READY_LIMIT) => {
+                () = sleep(READY_TIMEOUT) => {
                     process.stop().await;
                     let log_path = directory.log_path().to_owned();
-                    return Err(StartError::TimedOut { waited: READY_LIMIT, log_path });
+                    return Err(StartError::TimedOut { waited: READY_TIMEOUT, log_path });
                 }
             };
             match ended {
@@ -162,6 +162,6 @@ impl Member {
             direct.close().await;
             is_primary
         };
-        matches!(timeout(ANSWER_LIMIT, answer).await, Ok(Ok(true)))
+        matches!(timeout(ANSWER_TIMEOUT, answer).await, Ok(Ok(true)))
     }
 }

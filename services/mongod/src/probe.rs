@@ -12,7 +12,7 @@ use crate::command::{RunError, last_lines, run};
 use crate::version::Version;
 
 /// How long the binary may take.
-const LIMIT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The signal for an instruction that the processor does not support.
 const SIGILL: i32 = 4;
@@ -50,7 +50,7 @@ pub enum Rejection {
 /// Returns the version of the binary at `path` if it runs on this machine and its version is
 /// supported.
 pub(crate) async fn probe(path: &Path) -> Result<Version, Rejection> {
-    let output = run(Command::new(path).arg("--version"), LIMIT).await;
+    let output = run(Command::new(path).arg("--version"), TIMEOUT).await;
     let output = output.map_err(|error| cannot_run(path, &error))?;
     let banner = String::from_utf8_lossy(&output.stdout);
     match Version::from_banner(&banner) {

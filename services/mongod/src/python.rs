@@ -9,7 +9,7 @@ use crate::command::{RunError, last_lines, run};
 use crate::provision::ProvisionError;
 
 /// How long one program may take, above all the download.
-const LIMIT: Duration = Duration::from_mins(15);
+const TIMEOUT: Duration = Duration::from_mins(15);
 
 /// Runs python3 in `work`; returns the end of its error output if it fails.
 pub(crate) async fn python<'a>(
@@ -19,7 +19,7 @@ pub(crate) async fn python<'a>(
     let arguments: Vec<&str> = arguments.into_iter().collect();
     let mut command = Command::new("python3");
     command.args(&arguments).current_dir(work);
-    let message = match run(&mut command, LIMIT).await {
+    let message = match run(&mut command, TIMEOUT).await {
         Ok(output) if output.status.success() => return Ok(()),
         Ok(output) => last_lines(&output.stderr, 3),
         Err(RunError::Spawn(error)) => {

@@ -44,7 +44,7 @@ exit "$status"
 "#;
 
 /// Longer than the time limit in the script, so that only a stopped shell exceeds it.
-const STOP_LIMIT: Duration = Duration::from_secs(25);
+const STOP_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Short compared with the tenths of a second that starting and stopping take.
 const POLL: Duration = Duration::from_millis(10);
@@ -106,7 +106,7 @@ impl Supervised {
     /// Stops mongod and waits until it has exited; `None` if the time limit is exceeded.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         self.lifeline = None;
-        timeout(STOP_LIMIT, self.wait()).await.ok()
+        timeout(STOP_TIMEOUT, self.wait()).await.ok()
     }
 }
 

@@ -72,7 +72,7 @@ impl Store {
             .watch()
             .pipeline([reasons, shown])
             .optional(first, Watch::batch_size)
-            .resume_after(after.map(|point| point.0))
+            .resume_after(after.map(|token| token.0))
             .max_await_time(AWAIT_TIME)
             .await?;
         Ok(WorkChanges {
@@ -85,15 +85,15 @@ impl Store {
         let collection = self.documents(CURSORS);
         let found = collection.find_one(doc! { "_id": WORK });
         let found = found.max_time(self.max_time).await?;
-        Ok(found.and_then(|doc| point(&doc)))
+        Ok(found.and_then(|doc| stored_token(&doc)))
     }
 
     /// Stores a resume token.
     pub async fn save_work_resume_token(
         &self,
-        point: &WorkResumeToken,
+        token: &WorkResumeToken,
     ) -> Result<(), StorageError> {
-        let token = mongodb::bson::serialize_to_bson(&point.0);
+        let token = mongodb::bson::serialize_to_bson(&token.0);
         let token = token.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
         let set = doc! { "schema_version": REFERENCE_VERSION, "token": token };
         let update = doc! { "$set": set, "$currentDate": { "at": true } };
@@ -137,7 +137,7 @@ impl WorkChanges {
     /// Returns the current resume token: after the last returned change, or later if nothing has
     /// changed since.
     #[must_use]
-    pub fn point(&self) -> Option<WorkResumeToken> {
+    pub fn resume_token(&self) -> Option<WorkResumeToken> {
         self.stream.resume_token().map(WorkResumeToken)
     }
 }
@@ -146,7 +146,7 @@ fn ended() -> StorageError {
     mongodb::error::Error::custom("the stream of changes has ended").into()
 }
 
-fn point(doc: &Document) -> Option<WorkResumeToken> {
+fn stored_token(doc: &Document) -> Option<WorkResumeToken> {
     let token = doc.get("token")?.clone();
     let token: ResumeToken = mongodb::bson::deserialize_from_bson(token).ok()?;
     Some(WorkResumeToken(token))

@@ -16,7 +16,7 @@ use vitrine_model::fold::{Computed, FoldOutcome};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Outlier;
 use vitrine_model::rating::Histogram;
-use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
+use vitrine_model::review::{MAX_TOP_REVIEWS, Review, ReviewStatus};
 
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
@@ -491,10 +491,10 @@ impl Store {
         let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
         let collection = self.raw(reviews::COLLECTION);
         let find = collection.find(filter).sort(sort);
-        let limit = i64::try_from(TOP_REVIEWS).expect("a short list");
+        let limit = i64::try_from(MAX_TOP_REVIEWS).expect("a short list");
         let find = find.hint(Hint::Name("helpful".to_owned())).limit(limit);
         let mut cursor = find.session(&mut *session).await?;
-        let mut top = Vec::with_capacity(TOP_REVIEWS);
+        let mut top = Vec::with_capacity(MAX_TOP_REVIEWS);
         while let Some(doc) = cursor.next(session).await {
             top.push(reviews::read(&doc?)?.top());
         }

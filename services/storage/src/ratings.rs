@@ -12,7 +12,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{ProductId, random_number};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
-use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
+use vitrine_model::review::{MAX_TOP_REVIEWS, ReviewStatus, TopReview, Traits};
 
 use crate::documents::{PRODUCT_VERSION, review, stats, up_to};
 use crate::fold::{dirty_at, dirty_index, month_update};
@@ -306,13 +306,13 @@ impl Store {
     }
 
     /// Returns the true top lists of products, each read from the index `helpful`, at most
-    /// [`TOP_REVIEWS`] keys.
+    /// [`MAX_TOP_REVIEWS`] keys.
     async fn tops(
         &self,
         session: &mut ClientSession,
         ids: &[Bson],
     ) -> Result<HashMap<ProductId, Vec<TopReview>>, TransactionError> {
-        let limit = i64::try_from(TOP_REVIEWS).expect("a short list");
+        let limit = i64::try_from(MAX_TOP_REVIEWS).expect("a short list");
         let top = [
             doc! { "$match": { "status": ReviewStatus::Published.name() } },
             doc! { "$sort": { "helpful": -1, "created_at": -1, "_id": -1 } },

@@ -7,7 +7,7 @@ use apollo_compiler::Schema;
 use apollo_compiler::ast::{FieldDefinition, InputValueDefinition};
 use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value, json};
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 use crate::probe::Scope;
 use crate::random::{Purpose, Random};
@@ -379,7 +379,7 @@ impl Author<'_> {
     /// A value of an argument; `None` to leave it out.
     fn value(&mut self, field: &str, argument: &InputValueDefinition) -> Option<Value> {
         let value = match (field, &*argument.name) {
-            ("topReviews", "first") => self.up_to(TOP_REVIEWS),
+            ("topReviews", "first") => self.up_to(MAX_TOP_REVIEWS),
             ("searchSuggestions", "first") => self.up_to(50),
             (_, "first") => self.up_to(100),
             (_, "months") => self.up_to(120),

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::random::{Purpose, Random};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers longer than this are searched for errors only now and then.
-const LONG: usize = 4_096;
+const MAX_SEARCHED_BYTES: usize = 4_096;
 const SEARCHED: usize = 16;
 
 /// A GraphQL request, ready to be sent.
@@ -56,7 +56,7 @@ impl Client {
     pub(crate) fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         let received = Vec::with_capacity(1 << 16);
         Ok(Self { stream, received })
     }
@@ -133,7 +133,7 @@ impl Answer<'_> {
 
     /// Whether it is an answer without errors, as far as is seen without reading it.
     pub(crate) fn is_good(&self, is_write: bool, number: usize) -> bool {
-        let searched = self.body.len() <= LONG || number.is_multiple_of(SEARCHED);
+        let searched = self.body.len() <= MAX_SEARCHED_BYTES || number.is_multiple_of(SEARCHED);
         self.status == b"200"
             && (!searched || find(self.body, b"\"errors\":[").is_none())
             && (!is_write || find(self.body, b"\"userErrors\":[]").is_some())

@@ -7,7 +7,7 @@ use mongodb::Database;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_model::id::{GlobalId, ProductId, ReviewId};
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 use crate::floors::LIST;
 use crate::probe::words;
@@ -54,7 +54,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) async fn of(database: &Database) -> Self {
-        let top = i64::try_from(TOP_REVIEWS).expect("a short list");
+        let top = i64::try_from(MAX_TOP_REVIEWS).expect("a short list");
         let full = doc! {
             "status": "active", "specs": { "$size": SPECS }, "top_reviews": { "$size": top },
         };

@@ -17,7 +17,7 @@ use crate::random::{Purpose, Random};
 use crate::rows::Row;
 
 /// The longest time for the requests of a row; then there are fewer of them.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_TIME: Duration = Duration::from_secs(20);
 /// How long a process is watched while nobody asks it, because it then does its background work.
 const IDLE: Duration = Duration::from_secs(4);
 
@@ -101,7 +101,7 @@ fn count(process: &Running, row: &Row, requests: usize, idle: Work, logs: &Path)
     let mut random = Random::of(11, Purpose::Leaf, 0);
     let mut send = |most: usize| {
         let (start, mut count) = (Instant::now(), 0);
-        while count < most && start.elapsed() < LONGEST {
+        while count < most && start.elapsed() < MAX_TIME {
             let (request, is_write) = row.traffic.next(&mut random);
             let answer = client.ask(&request).expect("an answer");
             if !answer.is_good(is_write, 0) {

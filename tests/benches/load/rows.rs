@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use vitrine_harness::token::token;
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 use crate::client::{Client, Traffic, graphql, post};
 use crate::facts::{Facts, product};
@@ -234,7 +234,10 @@ impl Shop<'_> {
             format!("query($slug: String!) {{ product(slug: $slug) {{ {PAGE_FIELDS} }} }}");
         let full: [Expected; 3] = [
             ("/data/product/specs", 12..=12),
-            ("/data/product/topReviews", TOP_REVIEWS..=TOP_REVIEWS),
+            (
+                "/data/product/topReviews",
+                MAX_TOP_REVIEWS..=MAX_TOP_REVIEWS,
+            ),
             ("/data/product/ratingStats/histogram", 5..=5),
         ];
         let pages = &self.facts.pages;

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{PATIENCE, Reply};
+use super::{Reply, TIMEOUT};
 
 /// A connection to the service from an address behind a proxy.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Connection {
     /// When the connection ends, or no answer comes in time.
     pub async fn ask(&mut self, body: &[u8], token: Option<&str>) -> anyhow::Result<Reply> {
         self.send(body, token).await?;
-        let answer = timeout(PATIENCE, self.answer()).await;
+        let answer = timeout(TIMEOUT, self.answer()).await;
         answer.context("no answer in time")?
     }
 

@@ -6,7 +6,7 @@ use vitrine_harness::environment::workspace_dir;
 use super::none;
 
 /// How many bytes a document may have.
-const LONGEST: [(&str, usize); 3] = [
+const MAX_BYTES: [(&str, usize); 3] = [
     ("README.md", 8_000),
     ("ARCHITECTURE.md", 20_000),
     ("DESIGN.md", 40_000),
@@ -37,7 +37,7 @@ fn links_lead_to_files_and_headings_that_exist() {
 
 #[test]
 fn documents_are_as_short_as_promised() {
-    let long = LONGEST.map(|(path, most)| {
+    let long = MAX_BYTES.map(|(path, most)| {
         let bytes = Document::read(path).text.len();
         (bytes > most).then(|| format!("{path} has {bytes} bytes, {most} are enough"))
     });

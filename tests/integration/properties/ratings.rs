@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::import::ReviewDraft;
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 use super::check;
 
@@ -98,7 +98,7 @@ async fn compare(app: &App, name: &str, last: &BTreeMap<usize, Said>) -> Result<
     )?;
     let mut top: Vec<&Said> = last.values().collect();
     top.sort_by_key(|said| (-said.2, std::cmp::Reverse(said.0)));
-    let top = top.iter().take(TOP_REVIEWS);
+    let top = top.iter().take(MAX_TOP_REVIEWS);
     let top: Vec<String> = top.map(|said| said.0.to_string()).collect();
     let shown = answer.at("/product/topReviews").as_array().unwrap();
     let shown: Vec<String> = shown

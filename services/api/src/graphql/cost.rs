@@ -14,7 +14,7 @@ use vitrine_domain::reference::MAX_FOUND_CATEGORIES;
 use vitrine_domain::reviewing::MAX_COUNTED_IN_QUEUE;
 use vitrine_domain::{Catalog, facets};
 use vitrine_model::category::TreeShape;
-use vitrine_model::review::TOP_REVIEWS;
+use vitrine_model::review::MAX_TOP_REVIEWS;
 
 use super::rate_limiter::{Budget, Caller, RateLimiter};
 use super::viewer::Viewer;
@@ -65,7 +65,7 @@ const COUNTED: u64 = 300;
 /// The maximum cost of a small request, in units: the page of a shop, with everything on it.
 const MAX_SMALL_COST: u64 = 2_500;
 /// The default page size.
-const PAGE: u64 = 20;
+const DEFAULT_PAGE: u64 = 20;
 /// The maximum page size.
 const MAX_PAGE: u64 = 100;
 /// The maximum number of values of a facet.
@@ -76,8 +76,8 @@ const DEFAULT_COUNT: u64 = 10_000;
 /// How many values a field returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Items {
-    /// A usual number.
-    Usual(u64),
+    /// A number that is assumed: lists of this field are rarely longer.
+    Assumed(u64),
     /// One connection; its rows are the page size.
     Connection,
     /// The rows of the connection that has the field.
@@ -96,142 +96,150 @@ enum Items {
     Ancestors,
 }
 
-use Items::{Ancestors, Argument, Children, Connection, Length, Roots, Rows, Usual, Values};
+use Items::{Ancestors, Argument, Assumed, Children, Connection, Length, Roots, Rows, Values};
 
 /// Fields with what they cost beside their values, in microseconds, and how many values they
 /// return: all fields that return lists of objects, and others that cost more than one value.
 /// Fields of the interface `Product` stand for those of all kinds.
 const FIELDS: &[(&str, u64, Items)] = &[
-    ("Apparel.sizeChart", 0, Usual(10)),
-    ("AuditFindings.findings", 0, Usual(20)),
-    ("AuthorExport.lines", LONG_TEXT, Usual(1_000)),
-    ("Book.contributors", 0, Usual(5)),
-    ("Bundle.items", 0, Usual(10)),
-    ("BundleItem.product", LOOK_UP, Usual(1)),
+    ("Apparel.sizeChart", 0, Assumed(10)),
+    ("AuditFindings.findings", 0, Assumed(20)),
+    ("AuthorExport.lines", LONG_TEXT, Assumed(1_000)),
+    ("Book.contributors", 0, Assumed(5)),
+    ("Bundle.items", 0, Assumed(10)),
+    ("BundleItem.product", LOOK_UP, Assumed(1)),
     ("BulkChange.items", LIST, Connection),
     ("BulkChangeConnection.edges", 0, Rows),
     ("BulkChangeConnection.nodes", 0, Rows),
-    ("BulkChangeItem.product", LOOK_UP, Usual(1)),
+    ("BulkChangeItem.product", LOOK_UP, Assumed(1)),
     ("BulkChangeItemConnection.edges", 0, Rows),
     ("BulkChangeItemConnection.nodes", 0, Rows),
     ("Category.ancestors", 0, Ancestors),
     ("Category.children", 0, Children),
     ("Category.path", 0, Ancestors),
-    ("Category.productCount", COUNTER, Usual(1)),
-    ("DataVersionProgress.versions", 0, Usual(3)),
+    ("Category.productCount", COUNTER, Assumed(1)),
+    ("DataVersionProgress.versions", 0, Assumed(3)),
     ("Facet.values", 0, Rows),
-    ("FacetFilter.specs", 0, Usual(1)),
-    ("FairnessReport.byModerator", 0, Usual(50)),
-    ("FairnessReport.byRating", 0, Usual(5)),
-    ("Grocery.nutrition", 0, Usual(10)),
+    ("FacetFilter.specs", 0, Assumed(1)),
+    ("FairnessReport.byModerator", 0, Assumed(50)),
+    ("FairnessReport.byRating", 0, Assumed(5)),
+    ("Grocery.nutrition", 0, Assumed(10)),
     ("HistoryConnection.edges", 0, Rows),
     ("HistoryConnection.nodes", 0, Rows),
-    ("HistoryEntry.fields", OBJECT, Usual(5)),
+    ("HistoryEntry.fields", OBJECT, Assumed(5)),
     ("ImportRejectConnection.edges", 0, Rows),
     ("ImportRejectConnection.nodes", 0, Rows),
     ("ImportRun.rejects", LIST, Connection),
-    ("ImportRun.report", LONG_TEXT, Usual(1)),
-    ("ImportRun.source", LONG_TEXT, Usual(1)),
+    ("ImportRun.report", LONG_TEXT, Assumed(1)),
+    ("ImportRun.source", LONG_TEXT, Assumed(1)),
     ("ImportRunConnection.edges", 0, Rows),
     ("ImportRunConnection.nodes", 0, Rows),
-    ("ImportRunConnection.totalCount", LIST, Usual(1)),
-    ("ModerationCounts.counts", 0, Usual(5)),
-    ("ModeratorDecisions.byRating", 0, Usual(5)),
-    ("Movie.cast", 0, Usual(20)),
-    ("Product.activity", LIST, Usual(1)),
-    ("Product.description", LONG_TEXT, Usual(1)),
-    ("Product.media", 0, Usual(5)),
+    ("ImportRunConnection.totalCount", LIST, Assumed(1)),
+    ("ModerationCounts.counts", 0, Assumed(5)),
+    ("ModeratorDecisions.byRating", 0, Assumed(5)),
+    ("Movie.cast", 0, Assumed(20)),
+    ("Product.activity", LIST, Assumed(1)),
+    ("Product.description", LONG_TEXT, Assumed(1)),
+    ("Product.media", 0, Assumed(5)),
     ("Product.ratingTrend", LOOK_UP, Argument("months", 12)),
     ("Product.reviews", LIST, Connection),
-    ("Product.specs", OBJECT, Values("keys", PAGE)),
+    ("Product.specs", OBJECT, Values("keys", DEFAULT_PAGE)),
     (
         "Product.topReviews",
         OBJECT,
-        Argument("first", TOP_REVIEWS as u64),
+        Argument("first", MAX_TOP_REVIEWS as u64),
     ),
-    ("Product.viewerReview", LOOK_UP, Usual(1)),
-    ("ProductActivity.points", 0, Usual(100)),
+    ("Product.viewerReview", LOOK_UP, Assumed(1)),
+    ("ProductActivity.points", 0, Assumed(100)),
     ("ProductConnection.edges", 0, Rows),
-    ("ProductConnection.facets", FACETS, Values("keys", PAGE)),
+    (
+        "ProductConnection.facets",
+        FACETS,
+        Values("keys", DEFAULT_PAGE),
+    ),
     ("ProductConnection.nodes", 0, Rows),
-    ("ProductConnection.search", LIST, Usual(1)),
+    ("ProductConnection.search", LIST, Assumed(1)),
     ("Query._entities", 0, Length("representations")),
-    ("Query.auditFindings", 2 * LIST, Usual(1)),
-    ("Query.bulkChange", LOOK_UP, Usual(1)),
+    ("Query.auditFindings", 2 * LIST, Assumed(1)),
+    ("Query.bulkChange", LOOK_UP, Assumed(1)),
     ("Query.bulkChanges", LIST, Connection),
     ("Query.categories", 0, Roots),
-    ("Query.category", LOOK_UP, Usual(1)),
-    ("Query.dataVersions", LIST, Usual(5)),
-    ("Query.exportAuthor", REPORT, Usual(1)),
-    ("Query.fairnessReport", REPORT, Usual(1)),
+    ("Query.category", LOOK_UP, Assumed(1)),
+    ("Query.dataVersions", LIST, Assumed(5)),
+    ("Query.exportAuthor", REPORT, Assumed(1)),
+    ("Query.fairnessReport", REPORT, Assumed(1)),
     ("Query.history", LIST, Connection),
-    ("Query.import", LOOK_UP, Usual(1)),
+    ("Query.import", LOOK_UP, Assumed(1)),
     ("Query.imports", LIST, Connection),
     (
         "Query.moderationCounts",
         LIST + MAX_COUNTED_IN_QUEUE as u64 * COUNTED / 1_000,
-        Usual(1),
+        Assumed(1),
     ),
     ("Query.moderationQueue", LIST, Connection),
-    ("Query.node", LOOK_UP, Usual(1)),
+    ("Query.node", LOOK_UP, Assumed(1)),
     ("Query.nodes", LOOK_UP, Values("ids", 0)),
-    ("Query.product", LOOK_UP, Usual(1)),
+    ("Query.product", LOOK_UP, Assumed(1)),
     ("Query.products", LIST, Connection),
-    ("Query.ratingStatsAudit", REPORT, Usual(1)),
+    ("Query.ratingStatsAudit", REPORT, Assumed(1)),
     (
         "Query.searchSuggestions",
         COMPLETIONS,
         Argument("first", 10),
     ),
-    ("Query.specKey", LOOK_UP, Usual(1)),
+    ("Query.specKey", LOOK_UP, Assumed(1)),
     ("Query.specKeys", OBJECT, Connection),
-    ("Query.suggestedSpecKeys", 5 * LIST, Argument("first", PAGE)),
-    ("Query.supplier", LOOK_UP, Usual(1)),
+    (
+        "Query.suggestedSpecKeys",
+        5 * LIST,
+        Argument("first", DEFAULT_PAGE),
+    ),
+    ("Query.supplier", LOOK_UP, Assumed(1)),
     ("Query.suppliers", LIST, Connection),
-    ("Query.trending", LIST, Argument("first", PAGE)),
-    ("Query.units", 0, Usual(120)),
-    ("Query.workers", LIST, Usual(20)),
-    ("RatingMonth.histogram", 0, Usual(5)),
-    ("RatingStats.dimensions", 0, Usual(5)),
-    ("RatingStats.histogram", 0, Usual(5)),
-    ("RatingStats.languages", 0, Usual(5)),
-    ("RatingStats.recent", LOOK_UP, Usual(1)),
-    ("RatingStatsAudit.differences", 0, Usual(20)),
-    ("RecentRatings.histogram", 0, Usual(5)),
-    ("RecordActivityPayload.ignored", 0, Usual(20)),
-    ("RepairRatingStatsPayload.differences", 0, Usual(20)),
-    ("Review.attributes", OBJECT, Usual(3)),
-    ("Review.body", LONG_TEXT, Usual(1)),
-    ("Review.dimensions", 0, Usual(3)),
-    ("Review.media", 0, Usual(3)),
-    ("Review.moderation", LOOK_UP, Usual(20)),
-    ("Review.product", LOOK_UP, Usual(1)),
-    ("Review.reports", LOOK_UP, Usual(20)),
-    ("Review.versions", LOOK_UP, Usual(10)),
-    ("Review.viewerVote", LOOK_UP, Usual(1)),
+    ("Query.trending", LIST, Argument("first", DEFAULT_PAGE)),
+    ("Query.units", 0, Assumed(120)),
+    ("Query.workers", LIST, Assumed(20)),
+    ("RatingMonth.histogram", 0, Assumed(5)),
+    ("RatingStats.dimensions", 0, Assumed(5)),
+    ("RatingStats.histogram", 0, Assumed(5)),
+    ("RatingStats.languages", 0, Assumed(5)),
+    ("RatingStats.recent", LOOK_UP, Assumed(1)),
+    ("RatingStatsAudit.differences", 0, Assumed(20)),
+    ("RecentRatings.histogram", 0, Assumed(5)),
+    ("RecordActivityPayload.ignored", 0, Assumed(20)),
+    ("RepairRatingStatsPayload.differences", 0, Assumed(20)),
+    ("Review.attributes", OBJECT, Assumed(3)),
+    ("Review.body", LONG_TEXT, Assumed(1)),
+    ("Review.dimensions", 0, Assumed(3)),
+    ("Review.media", 0, Assumed(3)),
+    ("Review.moderation", LOOK_UP, Assumed(20)),
+    ("Review.product", LOOK_UP, Assumed(1)),
+    ("Review.reports", LOOK_UP, Assumed(20)),
+    ("Review.versions", LOOK_UP, Assumed(10)),
+    ("Review.viewerVote", LOOK_UP, Assumed(1)),
     ("ReviewConnection.edges", 0, Rows),
     ("ReviewConnection.nodes", 0, Rows),
-    ("ReviewExcerpt.excerpt", 5, Usual(1)),
-    ("SearchReading.words", 0, Usual(8)),
-    ("SizeChartRow.measurements", 0, Usual(5)),
-    ("SpecKey.coverage", LOOK_UP, Usual(1)),
+    ("ReviewExcerpt.excerpt", 5, Assumed(1)),
+    ("SearchReading.words", 0, Assumed(8)),
+    ("SizeChartRow.measurements", 0, Assumed(5)),
+    ("SpecKey.coverage", LOOK_UP, Assumed(1)),
     ("SpecKeyConnection.edges", 0, Rows),
     ("SpecKeyConnection.nodes", 0, Rows),
-    ("SpecKeyCoverage.kinds", 0, Usual(10)),
-    ("Supplier.propagation", LOOK_UP, Usual(1)),
+    ("SpecKeyCoverage.kinds", 0, Assumed(10)),
+    ("Supplier.propagation", LOOK_UP, Assumed(1)),
     ("SupplierConnection.edges", 0, Rows),
     ("SupplierConnection.nodes", 0, Rows),
-    ("SupplierConnection.totalCount", 4 * LIST, Usual(1)),
-    ("_Service.sdl", SUBGRAPH_SDL, Usual(1)),
-    ("__Field.args", 0, Usual(1)),
-    ("__Directive.args", 0, Usual(2)),
-    ("__Schema.directives", 0, Usual(8)),
-    ("__Schema.types", 0, Usual(300)),
-    ("__Type.enumValues", 0, Usual(2)),
-    ("__Type.fields", 0, Usual(6)),
-    ("__Type.inputFields", 0, Usual(2)),
-    ("__Type.interfaces", 0, Usual(1)),
-    ("__Type.possibleTypes", 0, Usual(1)),
+    ("SupplierConnection.totalCount", 4 * LIST, Assumed(1)),
+    ("_Service.sdl", SUBGRAPH_SDL, Assumed(1)),
+    ("__Field.args", 0, Assumed(1)),
+    ("__Directive.args", 0, Assumed(2)),
+    ("__Schema.directives", 0, Assumed(8)),
+    ("__Schema.types", 0, Assumed(300)),
+    ("__Type.enumValues", 0, Assumed(2)),
+    ("__Type.fields", 0, Assumed(6)),
+    ("__Type.inputFields", 0, Assumed(2)),
+    ("__Type.interfaces", 0, Assumed(1)),
+    ("__Type.possibleTypes", 0, Assumed(1)),
 ];
 
 /// The rows of [`FIELDS`] by type and field.
@@ -416,7 +424,7 @@ impl SchemaCosts {
     fn items(&self, items: Items, field: &SelectedField<'_>) -> (u64, u64) {
         let size = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
         match items {
-            Usual(number) => (number, 1),
+            Assumed(number) => (number, 1),
             Connection => (1, page_size(field)),
             Rows => (field.page, 1),
             Argument(name, default) => {
@@ -450,13 +458,13 @@ impl SchemaCosts {
 fn page_size(field: &SelectedField<'_>) -> u64 {
     let given = field.integer("first").or_else(|| field.integer("last"));
     let size = given.and_then(|size| u64::try_from(size).ok());
-    size.unwrap_or(PAGE).min(MAX_PAGE)
+    size.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE)
 }
 
 /// The number of values that each facet returns.
 fn values_page(field: &SelectedField<'_>) -> u64 {
     let limit = field.integer("limit").and_then(|n| u64::try_from(n).ok());
-    limit.unwrap_or(PAGE).min(MAX_FACET_VALUES)
+    limit.unwrap_or(DEFAULT_PAGE).min(MAX_FACET_VALUES)
 }
 
 /// Whether the facets of a list are counted for the request: those of whole categories, in their
@@ -502,7 +510,7 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             let entities = field.items("representations").min(MAX_PAGE);
             LOOK_UP * entities.min(4) + ROW * entities
         }
-        ("Query", "trending") => ROW * PAGE,
+        ("Query", "trending") => ROW * DEFAULT_PAGE,
         ("ProductConnection" | "ReviewConnection", "totalCount") => {
             let up_to = field
                 .integer("upTo")
@@ -522,7 +530,7 @@ impl CostModel for SchemaCosts {
     }
 
     fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost {
-        let (own, items) = row(field).unwrap_or((0, Usual(1)));
+        let (own, items) = row(field).unwrap_or((0, Assumed(1)));
         let (items, page) = self.items(items, field);
         let each = match (field.parent.starts_with("__"), field.is_composite) {
             (true, composite) => u64::from(composite),

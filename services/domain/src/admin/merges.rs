@@ -28,7 +28,7 @@ use crate::{Catalog, DomainError};
 /// The number of products per transaction.
 const BATCH: u32 = 100;
 /// The maximum number of batches per key in one run.
-const BATCHES: usize = 50;
+const MAX_BATCHES: usize = 50;
 /// How long no product may have the old key before a merge is finished: far longer than a process
 /// uses an outdated dictionary.
 const SETTLED_MILLIS: i64 = 10_000;
@@ -151,7 +151,7 @@ impl Catalog {
     /// Limited to an amount that takes seconds.
     async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
         let mut rewritten = 0;
-        for _ in 0..BATCHES {
+        for _ in 0..MAX_BATCHES {
             let key = name.to_owned();
             let products_with_old_key = self
                 .maintain(|store| async move { store.products_with_key(&key, BATCH).await })

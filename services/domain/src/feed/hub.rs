@@ -17,7 +17,7 @@ use crate::{Catalog, DomainError};
 /// The maximum number of events waiting for a follower.
 const MAX_WAITING: usize = 256;
 /// How long one step of a catch-up reads missed events before they are sent.
-const STEP_TIME: Duration = Duration::from_secs(2);
+const MAX_STEP_TIME: Duration = Duration::from_secs(2);
 /// The maximum number of missed events per step.
 const MAX_MISSED: usize = 500;
 /// How long the database may take to find the next missed event.
@@ -261,7 +261,7 @@ impl Catalog {
             let mut feed = store.feed(Some(&after), Some(product)).await?;
             // Started only now, so that each step advances, however long the stream took to open.
             let began = Instant::now();
-            while missed.len() < MAX_MISSED && began.elapsed() < STEP_TIME {
+            while missed.len() < MAX_MISSED && began.elapsed() < MAX_STEP_TIME {
                 match feed.next().await? {
                     Some((point, _)) if point > to => return Ok(None),
                     Some(event) if event.1.product() == product => {

@@ -20,7 +20,7 @@ use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
 /// The minimum interval between updates of fast-changing ratings.
-const PACE: Duration = Duration::from_millis(250);
+const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 /// The list that these cursors belong to.
 const LIST: &[u8] = b"ratingChanged";
 
@@ -125,7 +125,7 @@ impl RatingFollower {
                     Ok(event) => event?,
                     Err(_) => return Ok(self.new_update(UpdateKind::Quiet)),
                 };
-            tokio::time::sleep_until(self.sent_at + PACE).await;
+            tokio::time::sleep_until(self.sent_at + MIN_UPDATE_INTERVAL).await;
             let event = self.last_change(event);
             let stats = self.read(&event).await?.ok_or(FeedEnded::Gone)?;
             // The value shared with other followers may be older.

@@ -11,7 +11,7 @@ const MAX_PATHS: usize = 2000;
 /// The maximum number of different values that are remembered of a path.
 const MAX_VALUES: usize = 1000;
 /// The number of values that are shown of a path.
-const SHOWN_VALUES: usize = 3;
+const MAX_SHOWN_VALUES: usize = 3;
 
 /// The paths of rows, in the order in which they are met.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl Facts {
             (one, two) => one.or(two),
         };
         for value in other.first {
-            if self.first.len() < SHOWN_VALUES && !self.first.contains(&value) {
+            if self.first.len() < MAX_SHOWN_VALUES && !self.first.contains(&value) {
                 self.first.push(value);
             }
         }
@@ -193,7 +193,7 @@ impl Facts {
             let (low, high) = self.range.unwrap_or((number, number));
             self.range = Some((low.min(number), high.max(number)));
         }
-        if self.first.len() < SHOWN_VALUES && !self.first.contains(&text) {
+        if self.first.len() < MAX_SHOWN_VALUES && !self.first.contains(&text) {
             self.first.push(text.clone());
         }
         if self.values.len() < MAX_VALUES {

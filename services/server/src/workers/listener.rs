@@ -65,7 +65,7 @@ async fn follow(
         pending.extend(Wakeups::WOKEN.map(|worker| (worker, board.wake(worker))));
     }
     let mut ticks = tokio::time::interval(CHECK_EVERY);
-    let mut point = wakeups.point();
+    let mut resume_token = wakeups.resume_token();
     let mut next = std::pin::pin!(next_wakeup(wakeups));
     loop {
         tokio::select! {
@@ -76,7 +76,7 @@ async fn follow(
                     pending.retain(|(other, _)| *other != worker);
                     pending.push((worker, run));
                 }
-                point = wakeups.point();
+                resume_token = wakeups.resume_token();
                 next.set(next_wakeup(wakeups));
             }
             _ = ticks.tick() => {
@@ -85,8 +85,8 @@ async fn follow(
                 let completed = before > 0 && pending.is_empty();
                 if completed || (pending.is_empty() && saved.elapsed() >= SAVE_EVERY) {
                     // All changes up to here have been processed.
-                    if let Some(point) = point.clone() {
-                        catalog.save_resume_token(point).await?;
+                    if let Some(token) = resume_token.clone() {
+                        catalog.save_resume_token(token).await?;
                     }
                     saved = Instant::now();
                 }

@@ -11,7 +11,7 @@ import { units } from "./lists.js";
 
 const PAUSE = 200;
 /** The longest search that the API takes. */
-const LONGEST = 200;
+const MAX_SEARCH_LENGTH = 200;
 
 /** A text with suggestions. Others can be written too: the API says whether they fit.
  * @param {Control & { options: { value: string, label?: string }[] }} props */
@@ -43,7 +43,7 @@ export function useFound(operation, field, text) {
   const wanted = text.trim();
   useEffect(() => {
     // Without a letter or digit there is nothing to search for.
-    if (!/[\p{L}\p{N}]/u.test(wanted) || wanted.length > LONGEST) {
+    if (!/[\p{L}\p{N}]/u.test(wanted) || wanted.length > MAX_SEARCH_LENGTH) {
       setFound([]);
       return undefined;
     }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The number of connections that are answered once when the limit is reached.
-const RESERVE: usize = 32;
+const MAX_ANSWERED_ONCE: usize = 32;
 
 /// The connections of a listener. Cheap to clone; clones share the same connections.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Connections {
                 Service::HealthOnly
             },
         };
-        if before >= limit.saturating_add(RESERVE) {
+        if before >= limit.saturating_add(MAX_ANSWERED_ONCE) {
             return Err(Refusal::InAll);
         }
         Ok(permit)
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn beyond_the_limit_some_are_answered_once_and_the_rest_are_refused() {
         let connections = connections(3, 1_000);
-        let mut permits: Vec<_> = (0..3 + RESERVE)
+        let mut permits: Vec<_> = (0..3 + MAX_ANSWERED_ONCE)
             .map(|_| admit(&connections, "192.0.2.1").unwrap())
             .collect();
         let full = permits
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(full.count(), 3);
         let further = admit(&connections, "192.0.2.1");
         assert_eq!(further.unwrap_err(), Refusal::InAll);
-        assert_eq!(connections.open(), 3 + RESERVE);
+        assert_eq!(connections.open(), 3 + MAX_ANSWERED_ONCE);
         permits.truncate(2);
         let again = admit(&connections, "192.0.2.1").unwrap();
         assert_eq!(again.service, Service::Full);
