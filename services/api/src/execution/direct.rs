@@ -230,7 +230,7 @@ pub(crate) async fn resolve_simple_object<T: DirectObject>(
     OutputType::resolve(object, &selection, ctx.item).await
 }
 
-/// The future of a field that has to wait.
+/// The boxed future of a field that has to wait, or of an item of a list.
 pub(crate) type Waiting<'a> = Pin<Box<dyn Future<Output = ServerResult<Value>> + Send + 'a>>;
 
 /// Wraps the futures of fields with a type and a name, if an engine has it in its data. Extensions of

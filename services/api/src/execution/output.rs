@@ -59,7 +59,8 @@ impl<T: OutputType + DirectValue> OutputType for List<T> {
             return DirectValue::resolve(self, &ctx_field, plans).await;
         }
         direct::spend_list(self.0.len(), &ctx_field)?;
-        // As the library resolves lists, but for the boxes, and without extensions, which only fields need.
+        // Like `resolve_list` of the library, but the items are boxed, and extensions are not told of them: the only one that
+        // looks at resolvers needs only fields.
         let items = self
             .0
             .iter()

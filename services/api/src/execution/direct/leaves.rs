@@ -211,8 +211,8 @@ impl<T: DirectValue> DirectValue for List<T> {
     }
 }
 
-/// Resolves the items of a list at the same time. They are boxed, because futures of another type would need code of their own,
-/// much of it, to be run together.
+/// Resolves the items of a list at the same time. They are boxed so that all lists share one copy of the code that runs them
+/// together, which is large.
 pub(in crate::execution) async fn resolve_together(items: Vec<Waiting<'_>>) -> ServerResult<Value> {
     try_join_all(items).await.map(Value::List)
 }
@@ -227,5 +227,48 @@ impl DirectValue for LongText<'_> {
         spent.map_err(|located| Error::from(located).into_server_error(ctx.item.pos))?;
         out.text(&self.0);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::ServerError;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    /// So many items are not polled in a row, but when they are woken.
+    const MANY: u64 = 40;
+
+    /// An item that is ready before those in front of it.
+    fn item(index: u64, outcome: ServerResult<Value>) -> Waiting<'static> {
+        Box::pin(async move {
+            for _ in index..MANY {
+                yield_now().await;
+            }
+            outcome
+        })
+    }
+
+    #[tokio::test]
+    async fn items_keep_their_order_whichever_is_ready_first() {
+        for length in [3, MANY] {
+            let items = (0..length).map(|index| item(index, Ok(Value::from(index))));
+            let list = resolve_together(items.collect()).await.unwrap();
+            assert_eq!(list, Value::List((0..length).map(Value::from).collect()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_fails_with_its_item() {
+        for length in [10, MANY] {
+            let outcome = |index| match index {
+                7 => Err(ServerError::new("broken", None)),
+                _ => Ok(Value::Null),
+            };
+            let items = (0..length).map(|index| item(index, outcome(index)));
+            let failed = resolve_together(items.collect()).await.unwrap_err();
+            assert_eq!(failed.message, "broken");
+        }
     }
 }
