@@ -5,8 +5,8 @@
 //! Imports are idempotent: each source has a digest of its last draft, and an unchanged draft is
 //! skipped. An interrupted import is completed by running it again with the same feed.
 //!
-//! What feeds are imported with returns boxed futures: an asynchronous function is compiled in the crate that waits for it, with
-//! all that it waits for.
+//! The functions that do most of an import return boxed futures: otherwise they would be compiled in the crate that calls them,
+//! with all that they wait for.
 
 pub(crate) mod categories;
 mod check;

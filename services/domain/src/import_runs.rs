@@ -158,6 +158,7 @@ impl ImportRecord {
         }
     }
 
+    /// Boxed, so that it is compiled here and not in the crates that import.
     fn try_heartbeat(&self) -> BoxFuture<'_, Result<(), DomainError>> {
         Box::pin(async move {
             self.store_rejects().await?;
@@ -181,6 +182,7 @@ impl ImportRecord {
         }
     }
 
+    /// Boxed for the same reason.
     fn try_end<'a>(
         &'a self,
         phase: ImportPhase,
