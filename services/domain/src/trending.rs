@@ -28,7 +28,7 @@ use crate::{Catalog, DomainError};
 
 /// The maximum number of trending products returned.
 pub const MAX_TRENDING: usize = 100;
-/// The length of a stored list: some products may be archived or moved before the next full pass.
+/// The maximum length of a stored list: some products may be archived or moved before the next full pass.
 const MAX_LIST_LENGTH: usize = 150;
 /// The number of products read at once in a full pass.
 const BATCH: u32 = 500;

@@ -111,7 +111,7 @@ pub struct SpecExample {
 
 /// The maximum number of spec keys of which values are kept.
 const MAX_EXAMPLE_KEYS: usize = 5000;
-/// The number of values that are kept of each spec key.
+/// The maximum number of values that are kept of each spec key.
 const MAX_EXAMPLES: usize = 3;
 
 /// The report of an import.

@@ -18,7 +18,7 @@ use crate::text::fold;
 pub const MAX_TOKEN_TEXT_BYTES: usize = 64;
 /// The number of slots that products are distributed over ([`slot`]).
 pub const SLOTS: u8 = 100;
-/// The number of characters of the folded name that products are sorted by.
+/// The maximum number of characters of the folded name that products are sorted by.
 pub const MAX_NAME_KEY_CHARACTERS: usize = 100;
 
 /// The token of a text value of a key: `color=red`, `size@eu=m`. `None` for text longer than

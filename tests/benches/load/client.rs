@@ -14,9 +14,9 @@ use crate::random::{Purpose, Random};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Answers longer than this are searched for errors only now and then.
-const MAX_SEARCHED_BYTES: usize = 4_096;
-const SEARCHED: usize = 16;
+/// The maximum size of answers that are all searched for errors. Of longer ones, one in [`SEARCH_EVERY`] is.
+const MAX_ALWAYS_SEARCHED_BYTES: usize = 4_096;
+const SEARCH_EVERY: usize = 16;
 
 /// A GraphQL request, ready to be sent.
 pub(crate) fn graphql(document: &str, variables: &Value, number: usize) -> Vec<u8> {
@@ -133,7 +133,8 @@ impl Answer<'_> {
 
     /// Whether it is an answer without errors, as far as is seen without reading it.
     pub(crate) fn is_good(&self, is_write: bool, number: usize) -> bool {
-        let searched = self.body.len() <= MAX_SEARCHED_BYTES || number.is_multiple_of(SEARCHED);
+        let searched =
+            self.body.len() <= MAX_ALWAYS_SEARCHED_BYTES || number.is_multiple_of(SEARCH_EVERY);
         self.status == b"200"
             && (!searched || find(self.body, b"\"errors\":[").is_none())
             && (!is_write || find(self.body, b"\"userErrors\":[]").is_some())

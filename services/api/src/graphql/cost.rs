@@ -76,7 +76,7 @@ const DEFAULT_COUNT: u64 = 10_000;
 /// How many values a field returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Items {
-    /// A number that is assumed: lists of this field are rarely longer.
+    /// An assumed number: 1 for a field that is no list; lists are rarely longer.
     Assumed(u64),
     /// One connection; its rows are the page size.
     Connection,

@@ -1,7 +1,6 @@
 //! Tells database operations which field asks for them, for exported traces.
 //!
-//! Only an engine whose traces are exported has this: with an extension of the library, every field that the
-//! library runs takes the slow path.
+//! Only an engine whose traces are exported has this: each field costs a little more.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use crate::{Catalog, DomainError};
 
 /// The maximum number of events waiting for a follower.
 const MAX_WAITING: usize = 256;
-/// How long one step of a catch-up reads missed events before they are sent.
+/// The maximum time for which a step of a catch-up reads missed events before they are sent.
 const MAX_STEP_TIME: Duration = Duration::from_secs(2);
 /// The maximum number of missed events per step.
 const MAX_MISSED: usize = 500;

@@ -10,7 +10,7 @@ use crate::mapping::{push_key, shortened};
 const MAX_PATHS: usize = 2000;
 /// The maximum number of different values that are remembered of a path.
 const MAX_VALUES: usize = 1000;
-/// The number of values that are shown of a path.
+/// The maximum number of values that are shown of a path.
 const MAX_SHOWN_VALUES: usize = 3;
 
 /// The paths of rows, in the order in which they are met.

@@ -41,7 +41,7 @@ use crate::graphql::top_reviews;
     clippy::cast_possible_wrap,
     reason = "a product carries a short list"
 )]
-const MAX_FIRST: i32 = MAX_TOP_REVIEWS as i32;
+const MAX_FIRST_TOP_REVIEWS: i32 = MAX_TOP_REVIEWS as i32;
 /// The default number of months in a rating trend.
 const DEFAULT_MONTHS: i32 = 12;
 
@@ -160,7 +160,7 @@ impl GenericProduct {
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            default_with = "Some(MAX_FIRST)",
+            default_with = "Some(MAX_FIRST_TOP_REVIEWS)",
             desc = "The number of reviews: 1 to 10."
         )]
         first: Option<i32>,
@@ -662,12 +662,14 @@ fn spec<'a>(
 }
 
 fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<List<ReviewExcerpt>, Failure> {
-    let first = first.unwrap_or(MAX_FIRST);
+    let first = first.unwrap_or(MAX_FIRST_TOP_REVIEWS);
     let limit = usize::try_from(first)
         .ok()
-        .filter(|_| (1..=MAX_FIRST).contains(&first));
+        .filter(|_| (1..=MAX_FIRST_TOP_REVIEWS).contains(&first));
     let limit = limit.ok_or_else(|| {
-        Failure::bad_input(format!("first: must be 1 to {MAX_FIRST}, not {first}"))
+        Failure::bad_input(format!(
+            "first: must be 1 to {MAX_FIRST_TOP_REVIEWS}, not {first}"
+        ))
     })?;
     let reviews = stored(view.top_reviews())?.into_iter().take(limit);
     Ok(reviews

@@ -16,7 +16,7 @@ use crate::{
     http::client_counts::{ClientCounts, ClientPlace},
 };
 
-/// The number of connections that are answered once when the limit is reached.
+/// The maximum number of connections that are answered once when the limit is reached.
 const MAX_ANSWERED_ONCE: usize = 32;
 
 /// The connections of a listener. Cheap to clone; clones share the same connections.

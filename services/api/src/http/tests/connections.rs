@@ -9,7 +9,7 @@ use super::{
 use crate::http::{ConnectionEvent, ConnectionLimits, Connections};
 
 /// The number of connections that are answered once beyond the limit.
-const RESERVE: usize = 32;
+const MAX_ANSWERED_ONCE: usize = 32;
 
 fn limited(connections: usize, connections_per_address: usize) -> Connections {
     let limits = ConnectionLimits {
@@ -77,11 +77,11 @@ async fn far_beyond_the_limit_connections_are_closed_at_once() {
     let connections = limited(3, 1_000);
     let server = Server::with_connections(&connections).await;
     let mut held = Vec::new();
-    for _ in 0..3 + RESERVE {
+    for _ in 0..3 + MAX_ANSWERED_ONCE {
         held.push(connect(&server, &connections).await);
     }
     refused(connect(&server, &connections).await).await;
-    assert!(connections.open() <= 3 + RESERVE);
+    assert!(connections.open() <= 3 + MAX_ANSWERED_ONCE);
 }
 
 #[tokio::test]
