@@ -35,7 +35,7 @@ use async_graphql::{
 use futures_util::future::poll_fn;
 
 pub(crate) use leaves::write_enum;
-pub(super) use leaves::{resolve_together, spend_list};
+pub(super) use leaves::{resolve_items, spend_list};
 pub(crate) use out::Out;
 pub(crate) use plan::Plans;
 use plan::{Plan, Writing};

@@ -8,7 +8,7 @@ use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerRe
 
 use tokio::task::coop::consume_budget;
 
-use super::direct::{self, DirectValue, Waiting};
+use super::direct::{self, DirectValue};
 use super::response_budget::spend;
 
 /// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
@@ -61,18 +61,14 @@ impl<T: OutputType + DirectValue> OutputType for List<T> {
         direct::spend_list(self.0.len(), &ctx_field)?;
         // Like `resolve_list` of the library, but the items are boxed, and extensions are not told of them: the only one that
         // looks at resolvers needs only fields.
-        let items = self
-            .0
-            .iter()
-            .enumerate()
-            .map(|(index, item)| -> Waiting<'_> {
-                Box::pin(async move {
-                    let ctx = ctx.with_index(index);
-                    let value = OutputType::resolve(item, &ctx, field).await;
-                    value.map_err(|error| ctx.set_error_path(error))
-                })
-            });
-        direct::resolve_together(items.collect()).await
+        let items = direct::resolve_items(&self.0, |index, item| {
+            Box::pin(async move {
+                let ctx = ctx.with_index(index);
+                let value = OutputType::resolve(item, &ctx, field).await;
+                value.map_err(|error| ctx.set_error_path(error))
+            })
+        });
+        items.await
     }
 }
 

@@ -197,23 +197,28 @@ impl<T: DirectValue> DirectValue for List<T> {
             return written(|out| self.write(ctx, plans, out));
         }
         spend_list(self.0.len(), ctx)?;
-        let items = self
-            .0
-            .iter()
-            .enumerate()
-            .map(|(index, item)| -> Waiting<'_> {
-                Box::pin(async move {
-                    let ctx = ctx.with_index(index);
-                    item.resolve(&ctx, plans).await
-                })
-            });
-        resolve_together(items.collect()).await
+        let items = resolve_items(&self.0, |index, item| {
+            Box::pin(async move {
+                let ctx = ctx.with_index(index);
+                item.resolve(&ctx, plans).await
+            })
+        });
+        items.await
     }
 }
 
 /// Resolves the items of a list at the same time. They are boxed so that all lists share one copy of the code that runs them
 /// together, which is large.
-pub(in crate::execution) async fn resolve_together(items: Vec<Waiting<'_>>) -> ServerResult<Value> {
+pub(in crate::execution) fn resolve_items<'a, T>(
+    items: &'a [T],
+    resolve: impl Fn(usize, &'a T) -> Waiting<'a>,
+) -> Waiting<'a> {
+    let items = items.iter().enumerate();
+    let items = items.map(|(index, item)| resolve(index, item)).collect();
+    Box::pin(resolve_together(items))
+}
+
+async fn resolve_together(items: Vec<Waiting<'_>>) -> ServerResult<Value> {
     try_join_all(items).await.map(Value::List)
 }
 
@@ -237,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// So many items are not polled in a row, but when they are woken.
+    /// Of this many items, only those that are woken are polled.
     const MANY: u64 = 40;
 
     /// An item that is ready before those in front of it.
