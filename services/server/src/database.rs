@@ -47,7 +47,7 @@ impl Database {
         settings: &Common,
         report: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Self> {
-        Self::open_within(&mut Retry::with_default_limit(), settings, report).await
+        Self::open_within(&mut Retry::with_default_timeout(), settings, report).await
     }
 
     /// As [`Database::open`], with the limit of `retry`.

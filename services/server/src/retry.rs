@@ -7,7 +7,7 @@ use vitrine_domain::DomainError;
 use vitrine_storage::StorageError;
 
 /// How long commands other than `serve` and `work` retry.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often the log says that the process is waiting.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 /// The pause between two attempts.
@@ -24,36 +24,36 @@ const INITIATE: &str = "call rs.initiate() once on it";
 const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server is running and reachable \
                       from here";
 
-/// Repeats an attempt until the database is reachable or a time limit is exceeded.
+/// Repeats an attempt until the database is reachable or a timeout is over.
 pub(crate) struct Retry {
     began: Instant,
     logged: Option<Instant>,
-    limit: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Retry {
-    /// Retries without a limit.
+    /// Retries without a timeout.
     pub(crate) fn forever() -> Self {
-        Self::with_limit(None)
+        Self::with_timeout(None)
     }
 
     /// Retries for half a minute.
-    pub(crate) fn with_default_limit() -> Self {
-        Self::with_limit(Some(DEFAULT_LIMIT))
+    pub(crate) fn with_default_timeout() -> Self {
+        Self::with_timeout(Some(DEFAULT_TIMEOUT))
     }
 
-    fn with_limit(limit: Option<Duration>) -> Self {
+    fn with_timeout(timeout: Option<Duration>) -> Self {
         Self {
             began: Instant::now(),
             logged: None,
-            limit,
+            timeout,
         }
     }
 
     /// Repeats the attempt while the database is unreachable.
     ///
     /// # Errors
-    /// Any other error of an attempt, or that the database did not answer within the limit.
+    /// Any other error of an attempt, or that the database did not answer within the timeout.
     pub(crate) async fn run<T>(
         &mut self,
         attempt: impl AsyncFn() -> anyhow::Result<T>,
@@ -73,10 +73,13 @@ impl Retry {
         } else {
             ADVICE
         };
-        if let Some(limit) = self.limit.filter(|limit| self.began.elapsed() >= *limit) {
+        if let Some(timeout) = self
+            .timeout
+            .filter(|timeout| self.began.elapsed() >= *timeout)
+        {
             bail!(
                 "MongoDB did not answer within {} s: {reason}; {advice}",
-                limit.as_secs()
+                timeout.as_secs()
             );
         }
         if self
@@ -131,9 +134,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_is_reported_in_one_sentence() {
+    async fn the_timeout_is_reported_in_one_sentence() {
         let attempt = async || Err(StorageError::NoAnswer).context("looking");
-        let mut retry = Retry::with_limit(Some(Duration::ZERO));
+        let mut retry = Retry::with_timeout(Some(Duration::ZERO));
         let outcome: anyhow::Result<()> = retry.run(attempt).await;
         assert_eq!(
             format!("{:#}", outcome.unwrap_err()),

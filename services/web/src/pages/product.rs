@@ -19,9 +19,9 @@ use crate::tile::{drawing, is_real, picture, price, product_path, rating};
 pub(super) use specs::units;
 
 /// The length of a description for search engines, in characters.
-const DESCRIPTION: usize = 200;
+const MAX_DESCRIPTION: usize = 200;
 /// Smaller numbers of views are not worth a word.
-const SEEN: i64 = 20;
+const MIN_VIEWS: i64 = 20;
 /// Views of a product that has no picture, at most.
 const VIEWS: usize = 4;
 
@@ -75,7 +75,7 @@ pub(crate) async fn product(
 /// The description of the product, shortened; otherwise what it is.
 fn described(product: &Value) -> String {
     match product["description"].as_str() {
-        Some(text) if !text.is_empty() => text.chars().take(DESCRIPTION).collect(),
+        Some(text) if !text.is_empty() => text.chars().take(MAX_DESCRIPTION).collect(),
         _ => format!(
             "{} {}",
             text(&product["name"]),
@@ -195,7 +195,7 @@ fn standing(product: &Value, html: &mut Html) {
         html.raw("<li>").text(&text).raw(" sold in 30 days</li>");
     }
     let (seen, text) = number(&product["counters"]["viewsInMonth"]);
-    if seen >= SEEN {
+    if seen >= MIN_VIEWS {
         html.raw("<li>seen ")
             .text(&text)
             .raw(" times in 30 days</li>");

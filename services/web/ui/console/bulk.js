@@ -22,7 +22,7 @@ import { explain } from "./viewer.js";
  * @typedef {{ products?: Chosen[], matching?: { filter: any, search: string | null }, total?: string, job?: string }} Selection */
 
 const FIELDS = ["status", "category", "brand", "supplierId", "price"];
-const EVERY = 1_000;
+const POLL_INTERVAL = 1_000;
 const OPEN = ["COLLECTING", "RUNNING"];
 
 /** @param {{ types: import("./schema.js").Types, selection: Selection, onDone: () => void }} props */
@@ -123,7 +123,7 @@ function Job({ id, onChange, onBack, onDone }) {
     last.current = error ?? data;
     reload();
   };
-  useRepeated(running ? again : null, EVERY);
+  useRepeated(running ? again : null, POLL_INTERVAL);
   useEffect(() => {
     if (job && !running) announcement.value = headline(job);
   }, [running]);

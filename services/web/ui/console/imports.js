@@ -11,7 +11,7 @@ import { againPath } from "./new-import.js";
 import { Failure, Loading, Table, Time } from "./parts.js";
 import { explain } from "./viewer.js";
 
-const EVERY = 3_000;
+const POLL_INTERVAL = 3_000;
 const RUNNING = ["QUEUED", "READING", "FINISHING"];
 
 /** @param {any} run */
@@ -27,7 +27,7 @@ export function Imports() {
   const { data, error, reload } = useAsked("Imports", { after: null });
   const [more, setMore] = useState(/** @type {any[]} */ ([]));
   const page = data?.imports;
-  useRepeated(page?.nodes.some(isRunning) ? reload : null, EVERY);
+  useRepeated(page?.nodes.some(isRunning) ? reload : null, POLL_INTERVAL);
   if (!page) return h(Loading, { error, reload });
   const pages = [page, ...more];
   const { hasNextPage, endCursor } = pages[pages.length - 1].pageInfo;
@@ -82,7 +82,7 @@ export function ImportRun({ id }) {
   const [more, setMore] = useState(/** @type {any[]} */ ([]));
   const [wrong, setWrong] = useState("");
   const run = data?.import;
-  useRepeated(run && isRunning(run) ? reload : null, EVERY);
+  useRepeated(run && isRunning(run) ? reload : null, POLL_INTERVAL);
   if (!data) return h(Loading, { error, reload });
   if (!run) return h("div", { class: "page narrow" }, h("h1", null, "There is no such import"), h("p", null, "It may have been too long ago."));
   const stop = async () => {

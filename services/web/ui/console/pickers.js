@@ -9,7 +9,7 @@ import { units } from "./lists.js";
 
 /** @typedef {import("./form.js").Control} Control */
 
-const PAUSE = 200;
+const DEBOUNCE = 200;
 /** The longest search that the API takes. */
 const MAX_SEARCH_LENGTH = 200;
 
@@ -49,7 +49,7 @@ export function useFound(operation, field, text) {
     }
     let current = true;
     const arrived = (/** @type {any} */ data) => current && setFound(data[field].nodes ?? data[field]);
-    const timer = setTimeout(() => fetchAll(operation, { search: wanted }).then(arrived, () => {}), PAUSE);
+    const timer = setTimeout(() => fetchAll(operation, { search: wanted }).then(arrived, () => {}), DEBOUNCE);
     return () => {
       current = false;
       clearTimeout(timer);
@@ -75,7 +75,7 @@ export function CategoryField(props) {
       if (category) paths.set(slug, category.path);
       if (category && current) setPath(category.path);
     };
-    const timer = setTimeout(() => fetchAll("CategoryPath", { slug }).then(arrived, () => {}), PAUSE);
+    const timer = setTimeout(() => fetchAll("CategoryPath", { slug }).then(arrived, () => {}), DEBOUNCE);
     return () => {
       current = false;
       clearTimeout(timer);
@@ -188,7 +188,7 @@ export function ProductField({ id, value, onChange, invalid, describedBy }) {
       const { products } = await fetchAll("FindProducts", { search: wanted }).catch(() => ({ products: { nodes: [] } }));
       setFound(products.nodes);
       announcement.value = products.nodes.length ? `${products.nodes.length} products found` : "No product found";
-    }, PAUSE);
+    }, DEBOUNCE);
   };
   const choose = (/** @type {any} */ one) => {
     named.set(one.id, one);

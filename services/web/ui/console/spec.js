@@ -17,7 +17,7 @@ import { similarTo } from "./similar.js";
 import { holds, keyPath } from "./specs.js";
 import { explain } from "./viewer.js";
 
-const EVERY = 1_000;
+const POLL_INTERVAL = 1_000;
 
 /** @param {{ name: string }} props */
 export function SpecKey({ name }) {
@@ -110,7 +110,7 @@ function Preview({ from, name, onMerged }) {
     const payload = await change("MergeSpecKeys", { from: from.key, into: into.key }).catch(() => null);
     if (payload?.remaining != null) setLeft((last) => last && { ...last, now: payload.remaining });
   };
-  useRepeated(left && left.now > 0 ? look : null, EVERY);
+  useRepeated(left && left.now > 0 ? look : null, POLL_INTERVAL);
   useEffect(() => {
     if (left && left.now === 0) announcement.value = "All products are rewritten";
   }, [left?.now]);

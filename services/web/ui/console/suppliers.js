@@ -9,11 +9,11 @@ import { NewThing, ThingForm } from "./edit.js";
 import { Failure, Loading, Opened, Table, Time, duration } from "./parts.js";
 import { useTypes } from "./schema.js";
 
-const EVERY = 1_000;
+const POLL_INTERVAL = 1_000;
 /** How long typing pauses before it is searched for. */
-const PAUSE = 200;
+const DEBOUNCE = 200;
 /** How many suppliers are shown; a name narrows them down. */
-const MOST = 500;
+const MAX_SUPPLIERS = 500;
 
 /** @param {string} id */
 const supplierPath = (id) => `/console/suppliers/${encodeURIComponent(id)}`;
@@ -32,7 +32,7 @@ export function Suppliers() {
     let current = true;
     const arrived = (/** @type {any[]} */ some) => current && setRows([...some]);
     setError(null);
-    const timer = setTimeout(() => fetchPages("Suppliers", "suppliers", undefined, { search }, MOST).then(arrived, (failed) => current && setError(failed)), rows ? PAUSE : 0);
+    const timer = setTimeout(() => fetchPages("Suppliers", "suppliers", undefined, { search }, MAX_SUPPLIERS).then(arrived, (failed) => current && setError(failed)), rows ? DEBOUNCE : 0);
     return () => {
       current = false;
       clearTimeout(timer);
@@ -46,7 +46,7 @@ export function Suppliers() {
   return h(
     "div",
     { class: "page" },
-    h("div", { class: "heading" }, h("h1", null, "Suppliers"), h("p", { class: "total" }, rows.length < MOST ? plural(rows.length, "supplier") : `The first ${count(MOST)} suppliers`)),
+    h("div", { class: "heading" }, h("h1", null, "Suppliers"), h("p", { class: "total" }, rows.length < MAX_SUPPLIERS ? plural(rows.length, "supplier") : `The first ${count(MAX_SUPPLIERS)} suppliers`)),
     h(Failure, { error, reload: load }),
     h(Opened, { label: "New supplier …" }, h(NewThing, { types, type: "CreateSupplierInput", what: "supplier", operation: "CreateSupplier", field: "supplier", onMade: made })),
     h("div", { class: "tools" }, h("label", { for: "supplier-search" }, "Words of the name"), h("input", { id: "supplier-search", type: "search", value: wanted, onInput: (/** @type {any} */ event) => setWanted(event.currentTarget.value) })),
@@ -66,7 +66,7 @@ export function Supplier({ id }) {
   const { data, error, reload } = useAsked("OneSupplier", { id });
   const supplier = data?.supplier;
   const lagging = Boolean(supplier?.propagation?.productsBehind);
-  useRepeated(lagging ? reload : null, EVERY);
+  useRepeated(lagging ? reload : null, POLL_INTERVAL);
   if (!data || !types) return h(Loading, { error: error ?? untyped, reload });
   if (!supplier) return h("div", { class: "page narrow" }, h("h1", null, "There is no such supplier"));
   const saved = () => {

@@ -12,12 +12,12 @@ import { Failure, Loading, Table, Time, duration, labelled } from "./parts.js";
 import { CategoryField } from "./pickers.js";
 import { Authors } from "./authors.js";
 
-const EVERY = 5_000;
+const POLL_INTERVAL = 5_000;
 
 export function System() {
   const [live, setLive] = useState(true);
   const { data, error, reload } = useAsked("Workers", {});
-  useRepeated(live ? reload : null, EVERY);
+  useRepeated(live ? reload : null, POLL_INTERVAL);
   if (!data) return h(Loading, { error, reload });
   return h(
     "div",
@@ -26,7 +26,7 @@ export function System() {
       "div",
       { class: "heading" },
       h("h1", null, "Operations"),
-      h("p", { class: "tools" }, h("label", { class: "check" }, h("input", { type: "checkbox", checked: live, onChange: (/** @type {any} */ event) => setLive(event.currentTarget.checked) }), `Ask again every ${EVERY / 1_000} seconds`), h("button", { type: "button", class: "button quiet small", onClick: reload }, "Ask now")),
+      h("p", { class: "tools" }, h("label", { class: "check" }, h("input", { type: "checkbox", checked: live, onChange: (/** @type {any} */ event) => setLive(event.currentTarget.checked) }), `Ask again every ${POLL_INTERVAL / 1_000} seconds`), h("button", { type: "button", class: "button quiet small", onClick: reload }, "Ask now")),
     ),
     h(Failure, { error, reload }),
     h(Workers, { workers: data.workers }),

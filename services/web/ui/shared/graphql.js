@@ -13,7 +13,7 @@ export { first } from "./first.js";
 const keeper = first.login?.ready && person.peek()?.login ? import("./login.js") : null;
 
 /** How many operations a page shows of those it has sent. */
-const MOST_SHOWN = 40;
+const MAX_SHOWN = 40;
 
 /** The operations that the scripts of this page send, by name.
  * @type {Record<string, string>} */
@@ -159,7 +159,7 @@ async function send(operation, variables, token, options) {
     throw new ApiError("The shop cannot be reached. Are you online?", "OFFLINE", true);
   }
   const millis = Math.round((performance.now() - began) * 10) / 10;
-  asked.value = [...asked.value.slice(1 - MOST_SHOWN), { operation, variables, answer, millis }];
+  asked.value = [...asked.value.slice(1 - MAX_SHOWN), { operation, variables, answer, millis }];
   return answer;
 }
 

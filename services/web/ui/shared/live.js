@@ -4,7 +4,7 @@
 import * as operations from "../operations.js";
 import { person } from "./session.js";
 
-const LONGEST_PAUSE = 30_000;
+const MAX_PAUSE = 30_000;
 
 /** Follows a product; `arrived` is called for every new review. Returns a function that ends it.
  * @param {string} id
@@ -61,7 +61,7 @@ export function followReviews(id, arrived) {
     delete document.documentElement.dataset.live;
     if (ended) return;
     failures += 1;
-    pause = setTimeout(connect, Math.min(LONGEST_PAUSE, 500 * 2 ** failures) * (0.5 + Math.random()));
+    pause = setTimeout(connect, Math.min(MAX_PAUSE, 500 * 2 ** failures) * (0.5 + Math.random()));
   };
   connect();
   return () => {

@@ -10,8 +10,8 @@ const KEY = "vitrine.login";
 /** How long before its end a token is replaced, at most; a fifth of its lifetime if that is less. */
 const MARGIN = 60_000;
 /** Timers of browsers do not run for longer. */
-const LONGEST_TIMER = 2_147_483_647;
-const LONGEST_LABEL = 60;
+const MAX_TIMER = 2_147_483_647;
+const MAX_LABEL = 60;
 const UNAVAILABLE = "The identity provider of this shop cannot be reached at the moment.";
 /** What the errors of identity providers mean (RFC 6749 and OpenID Connect Core).
  * @type {Record<string, string>} */
@@ -107,7 +107,7 @@ export async function finish() {
     throw new LoginError("The identity provider has answered another sign-in than this one.");
   }
   const label = [claims.name, claims.preferred_username, claims.email].find((one) => one && typeof one === "string");
-  actAs({ label: label?.slice(0, LONGEST_LABEL) ?? "Signed in", subject: "", token: tokens.access_token, login: kept(tokens, null) });
+  actAs({ label: label?.slice(0, MAX_LABEL) ?? "Signed in", subject: "", token: tokens.access_token, login: kept(tokens, null) });
   return within(attempt.back);
 }
 
@@ -235,7 +235,7 @@ function follow() {
   if (!login?.expires) return;
   const left = login.expires - Date.now();
   const early = mayRenew(login) && unreached !== login.expires ? Math.min(MARGIN, login.lifetime / 5) : 0;
-  if (left > early) timer = setTimeout(follow, Math.min(left - early, LONGEST_TIMER));
+  if (left > early) timer = setTimeout(follow, Math.min(left - early, MAX_TIMER));
   else if (mayRenew(login)) renew();
   else endSession(login.refresh ? "Your session is over, because this tab was not used." : "Your session is over.");
 }

@@ -11,7 +11,7 @@ import { whose } from "./session.js";
 /** What pages have loaded, by the key of their entry in the history.
  * @type {Map<string, Record<string, any>>} */
 const memory = new Map();
-const MOST_REMEMBERED = 20;
+const MAX_REMEMBERED = 20;
 
 history.scrollRestoration = "manual";
 // An entry without a key is always that of a link within a page.
@@ -33,7 +33,7 @@ export function remembered(key) {
   if (!found) {
     found = {};
     memory.set(key, found);
-    if (memory.size > MOST_REMEMBERED) memory.delete(/** @type {string} */ (memory.keys().next().value));
+    if (memory.size > MAX_REMEMBERED) memory.delete(/** @type {string} */ (memory.keys().next().value));
   }
   return found;
 }

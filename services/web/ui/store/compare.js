@@ -6,7 +6,7 @@ import { money } from "../shared/format.js";
 import { Trouble } from "../shared/dialog.js";
 import { navigate, place, useAnswer, useRestoredPlace } from "../shared/navigation.js";
 import { SpecText, UnitSwitch, grouped, unitsOfSystem } from "./specs.js";
-import { MOST_COMPARED, Rating, comparePath, fallBack, picture, productPath, setCompared } from "./tile.js";
+import { MAX_COMPARED, Rating, comparePath, fallBack, picture, productPath, setCompared } from "./tile.js";
 
 const PLACES = ["a", "b", "c", "d"];
 
@@ -24,7 +24,7 @@ function variablesOf(slugs, system) {
 
 export function Compare() {
   const { query } = place.value;
-  const slugs = query.getAll("p").slice(0, MOST_COMPARED);
+  const slugs = query.getAll("p").slice(0, MAX_COMPARED);
   const system = query.get("units") ?? "metric";
   const { data, error } = useAnswer("Compare", variablesOf(slugs, system));
   const [differing, setDiffering] = useState(false);

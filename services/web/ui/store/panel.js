@@ -10,7 +10,7 @@ import { edited, facetVariables, isFilter, numbers, parameterOf, toggled } from 
 const OPEN = 6;
 /** From how many values on a list can be searched in. */
 const SEARCHED = 12;
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 
 /** @typedef {{ symbol: string, dimension: string }} Unit */
 /** All units, once they are known.
@@ -56,7 +56,7 @@ function Values({ facet, list, id }) {
   const more = facet.distinctValues - facet.values.length;
   const showAll = async () => {
     const counted = list.counted ?? facetVariables(list.category, list.query);
-    const variables = { ...counted, keys: [facet.key], limit: MOST_VALUES };
+    const variables = { ...counted, keys: [facet.key], limit: MAX_VALUES };
     const data = await ask("Facets", variables);
     setAll(data.products.facets[0]?.values ?? []);
   };

@@ -14,7 +14,7 @@ import { SpecTable, UnitSwitch, unitsOfSystem } from "./specs.js";
 import { CompareButton, Price, Rating, productPath } from "./tile.js";
 
 /** Smaller numbers of views are not worth a word. */
-const SEEN = 20;
+const MIN_VIEWS = 20;
 
 /** @param {{ slug: string }} props */
 export function Product({ slug }) {
@@ -59,7 +59,7 @@ function Summary({ product }) {
   const facts = [
     product.status === "ACTIVE" ? "On sale" : "Not on sale",
     sold.value > 0 && `${about(sold)} sold in 30 days`,
-    seen.value >= SEEN && `seen ${about(seen)} times in 30 days`,
+    seen.value >= MIN_VIEWS && `seen ${about(seen)} times in 30 days`,
   ].filter(Boolean);
   return h(
     "div",

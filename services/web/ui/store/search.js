@@ -7,7 +7,7 @@ import { money, plural } from "../shared/format.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
 import { fallBack, picture, productPath } from "./tile.js";
 
-const PAUSE = 120;
+const DEBOUNCE = 120;
 
 /** @typedef {{ id: string, href: string, text: string, scope?: string, product?: any }} Option */
 
@@ -81,7 +81,7 @@ export function SearchField() {
       } catch {
         // Suggestions are a help only: without them the search still works.
       }
-    }, PAUSE);
+    }, DEBOUNCE);
   };
   const input = (/** @type {any} */ event) => {
     typed.current = event.currentTarget.value;

@@ -7,7 +7,7 @@ import { announcement } from "../shared/navigation.js";
 
 const SPECS = 3;
 export const EAGER = 8;
-export const MOST_COMPARED = 4;
+export const MAX_COMPARED = 4;
 const KEY = "vitrine.compared";
 
 /** @returns {string[]} */
@@ -105,7 +105,7 @@ export function Price({ price }) {
 /** @param {{ product: any, label?: boolean }} props */
 export function CompareButton({ product, label = false }) {
   const chosen = compared.value.includes(product.slug);
-  const full = !chosen && compared.value.length >= MOST_COMPARED;
+  const full = !chosen && compared.value.length >= MAX_COMPARED;
   const toggle = () => {
     const others = compared.value.filter((slug) => slug !== product.slug);
     setCompared(chosen ? others : [...others, product.slug]);
@@ -118,8 +118,8 @@ export function CompareButton({ product, label = false }) {
       class: label ? "button quiet" : "pick",
       "aria-pressed": String(chosen),
       "aria-disabled": full ? "true" : undefined,
-      title: full ? `At most ${MOST_COMPARED} products can be compared` : undefined,
-      onClick: full ? () => (announcement.value = `At most ${MOST_COMPARED} products can be compared`) : toggle,
+      title: full ? `At most ${MAX_COMPARED} products can be compared` : undefined,
+      onClick: full ? () => (announcement.value = `At most ${MAX_COMPARED} products can be compared`) : toggle,
     },
     h("span", { "aria-hidden": "true" }, chosen ? "✓" : "+"),
     label ? (chosen ? " Compared" : " Compare") : h("span", null, " Compare", h("span", { class: "hidden" }, ` ${product.name}`)),
