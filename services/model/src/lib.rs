@@ -12,6 +12,7 @@
 //! | [`text`] | folding, slugs, excerpts |
 //! | [`money`] | amounts in minor units with their currency |
 //! | [`mod@unit`] | units of measure, their dimensions and conversions |
+//! | [`significant`] | numbers rounded to significant digits |
 //! | [`spec`] | attribute values and the dictionary of their keys |
 //! | [`product`] | products and their kinds |
 //! | [`bulk`] | one change of many products |
@@ -58,6 +59,7 @@ pub mod product;
 pub mod rating;
 pub mod review;
 pub mod search;
+pub mod significant;
 pub mod spec;
 pub mod supplier;
 pub mod text;

@@ -12,8 +12,9 @@ use strum::EnumCount;
 
 use crate::clock::Timestamp;
 use crate::product::ProductStatus;
+use crate::significant::format_number;
 use crate::text::fold;
-use crate::unit::{Unit, UnitError, UnitTable, format_number};
+use crate::unit::{Unit, UnitError, UnitTable};
 
 /// The maximum number of specs of a product.
 pub const MAX_SPECS: usize = 200;

@@ -271,27 +271,6 @@ fn key(spelling: &str) -> String {
     crate::text::fold(spelling).replace('μ', "u")
 }
 
-/// A number as shown to people: at most six significant digits, no trailing zeros, no exponent for
-/// ordinary magnitudes.
-#[must_use]
-pub fn format_number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return "0".to_owned();
-    }
-    let magnitude = value.abs().log10().floor();
-    if !(-6.0..15.0).contains(&magnitude) {
-        return format!("{value:e}");
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "between -6 and 15")]
-    let decimals = usize::try_from(5 - magnitude as i64).unwrap_or(0);
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -357,20 +336,6 @@ mod tests {
         assert_eq!(parse("TSMC 4nm"), None);
         assert_eq!(parse("12"), None);
         assert_eq!(parse("1.2.3 mm"), None);
-    }
-
-    #[test]
-    fn numbers_are_rounded_for_people() {
-        let shown = [
-            (68.58, "68.58"),
-            (0.1 + 0.2, "0.3"),
-            (1e6, "1000000"),
-            (7_516.025_57, "7516.03"),
-        ];
-        for (number, text) in shown {
-            assert_eq!(format_number(number), text);
-        }
-        assert_eq!(format_number(-0.0), "0");
     }
 
     fn of_dimension<'a>(table: &'a UnitTable, dimension: &str) -> Vec<&'a Unit> {

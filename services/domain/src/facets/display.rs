@@ -7,9 +7,10 @@ use vitrine_model::facet::{CountedBucket, MIN_ESTIMATED};
 use vitrine_model::filter::{Bounds, DateTest, ProductFilter, SpecFilter, SpecTest};
 use vitrine_model::id::CategoryId;
 use vitrine_model::money::{Currency, Money};
+use vitrine_model::significant::format_number;
 use vitrine_model::spec::{SpecValue, ValueType, display_quantity};
 use vitrine_model::text::fold;
-use vitrine_model::unit::{Unit, format_number};
+use vitrine_model::unit::Unit;
 
 use super::{Count, Counts, Facet, FacetAccuracy, FacetKind, FacetValue, is_name_of, panel};
 use crate::reference::Reference;

@@ -9,6 +9,7 @@ use vitrine_model::facet::{
     PanelFacet, date_buckets, is_identifying, number_buckets, price_buckets,
 };
 use vitrine_model::filter::NumberTest;
+use vitrine_model::significant::round_to_twelve_digits;
 use vitrine_model::spec::{SpecKey, ValueType};
 use vitrine_model::unit::Unit;
 
@@ -239,7 +240,7 @@ fn numbers(
     unit: Option<&Unit>,
     reference: &Reference,
 ) -> Option<PanelData> {
-    let shown = |n: f64| unit.map_or(n, |unit| rounded(unit.from_base(n)));
+    let shown = |n: f64| unit.map_or(n, |unit| round_to_twelve_digits(unit.from_base(n)));
     let (min, max) = (shown(found.min()?), shown(found.max()?));
     let count = |bucket: &NumberBucket| {
         let test = number_test(bucket.low, bucket.high, bucket.high_included, unit);
@@ -302,9 +303,4 @@ pub(super) fn number_test(
         lt: high.filter(|_| !high_included),
         unit: unit.map(|unit| unit.id.clone()),
     }
-}
-
-/// Rounds to twelve significant digits, to remove conversion noise.
-fn rounded(n: f64) -> f64 {
-    format!("{n:.11e}").parse().unwrap_or(n)
 }

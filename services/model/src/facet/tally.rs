@@ -10,8 +10,9 @@ use super::texts::{ProductCounter, Texts};
 use super::{FacetKey, Numbers};
 use crate::clock::Timestamp;
 use crate::id::CategoryId;
+use crate::significant::format_number;
 use crate::spec::{SpecValue, display_quantity};
-use crate::unit::{UnitTable, format_number};
+use crate::unit::UnitTable;
 
 /// The maximum number of sample values of a key.
 pub const MAX_SAMPLES: usize = 5;

@@ -1,0 +1,165 @@
+//! Numbers rounded to significant decimal digits.
+//!
+//! The results are those of the standard library's exact formatting. Numbers that facets show are rounded so by the
+//! hundred for one answer, and whole numbers do that many times faster.
+
+/// The powers of ten that are exact as floats.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+/// The maximum whole number that is scaled to: the error of scaling it is far below [`MARGIN`].
+const MAX_SCALED: f64 = 1e12;
+/// How near to the middle between two whole numbers scaling must not come: there its error could decide.
+const MARGIN: f64 = 1e-3;
+
+/// Rounds to twelve significant digits, which removes the noise of conversions.
+#[must_use]
+pub fn round_to_twelve_digits(n: f64) -> f64 {
+    let magnitude = n.abs().log10().floor();
+    #[expect(clippy::cast_possible_truncation, reason = "checked, or saturating")]
+    let decimals = if magnitude.is_finite() {
+        11 - magnitude as i32
+    } else {
+        return n;
+    };
+    let Some(whole) = scaled(n, decimals) else {
+        return format!("{n:.11e}").parse().unwrap_or(n);
+    };
+    // One operation on two exact numbers: the result is the nearest float.
+    if decimals < 0 {
+        whole * POWERS[decimals.unsigned_abs() as usize]
+    } else {
+        whole / POWERS[decimals.unsigned_abs() as usize]
+    }
+}
+
+/// Returns a number as shown to people: at most six significant digits, no trailing zeros, no exponent for
+/// ordinary magnitudes.
+#[must_use]
+pub fn format_number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-6.0..15.0).contains(&magnitude) {
+        return format!("{value:e}");
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "between -6 and 15")]
+    let decimals = (5 - magnitude as i32).max(0);
+    match scaled(value, decimals) {
+        Some(whole) => in_decimals(whole, decimals),
+        None => trimmed(&format!("{value:.*}", decimals.unsigned_abs() as usize)).to_owned(),
+    }
+}
+
+/// Returns `n` times ten to the power of `decimals`, rounded to a whole number; `None` if floats are not exact enough to
+/// tell which.
+fn scaled(n: f64, decimals: i32) -> Option<f64> {
+    let power = POWERS.get(decimals.unsigned_abs() as usize)?;
+    let exact = if decimals < 0 { n / power } else { n * power };
+    let whole = exact.round();
+    let is_certain = (exact - whole).abs() < 0.5 - MARGIN;
+    (whole.abs() <= MAX_SCALED && is_certain).then_some(whole)
+}
+
+/// Writes a whole number divided by ten to the power of `decimals`.
+fn in_decimals(whole: f64, decimals: i32) -> String {
+    let places = decimals.unsigned_abs() as usize;
+    #[expect(clippy::cast_possible_truncation, reason = "at most 1e12")]
+    let mut text = format!("{:0width$}", whole.abs() as i64, width = places + 1);
+    if places > 0 {
+        text.insert(text.len() - places, '.');
+    }
+    if whole < 0.0 {
+        text.insert(0, '-');
+    }
+    text.truncate(trimmed(&text).len());
+    text
+}
+
+/// Returns a number without trailing zeros behind its decimal point.
+fn trimmed(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any float, and numbers with few digits, which rounding meets most often in the middle of two others.
+    fn number() -> impl Strategy<Value = f64> {
+        let short = (-2_000_000_i64..2_000_000, -14_i32..18).prop_map(|(whole, exponent)| {
+            #[expect(clippy::cast_precision_loss, reason = "a small number")]
+            let whole = whole as f64;
+            whole * 10_f64.powi(exponent)
+        });
+        let converted = (-100_000_i32..100_000, 0.001..1_000.0)
+            .prop_map(|(tenths, factor)| f64::from(tenths) / 10.0 * factor);
+        let near_power = (-13_i32..16, -3_i32..4).prop_map(|(exponent, steps)| {
+            10_f64.powi(exponent) * f64::from(steps).mul_add(f64::EPSILON, 1.0)
+        });
+        prop_oneof![any::<f64>(), short, converted, near_power]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn twelve_digits_are_those_of_exact_formatting(n in number()) {
+            let expected: f64 = format!("{n:.11e}").parse().unwrap_or(n);
+            prop_assert_eq!(round_to_twelve_digits(n).to_bits(), expected.to_bits(), "{:e}", n);
+        }
+
+        #[test]
+        fn texts_are_those_of_exact_formatting(n in number()) {
+            let magnitude = n.abs().log10().floor();
+            if n != 0.0 && (-6.0..15.0).contains(&magnitude) {
+                #[expect(clippy::cast_possible_truncation, reason = "between -6 and 15")]
+                let decimals = usize::try_from(5 - magnitude as i64).unwrap_or(0);
+                let expected = format!("{n:.decimals$}");
+                prop_assert_eq!(format_number(n), trimmed(&expected), "{:e}", n);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_for_people() {
+        let shown = [
+            (68.58, "68.58"),
+            (0.1 + 0.2, "0.3"),
+            (1e6, "1000000"),
+            (999_999.7, "1000000"),
+            (7_516.025_57, "7516.03"),
+            (-0.000_001_5, "-0.0000015"),
+            (2.5e14, "250000000000000"),
+            (1.5e15, "1.5e15"),
+            (-0.0, "0"),
+            (f64::NAN, "0"),
+        ];
+        for (number, text) in shown {
+            assert_eq!(format_number(number), text);
+        }
+    }
+
+    #[test]
+    fn noise_of_conversions_is_removed() {
+        let rounded = [
+            (27.0 + 1e-14, 27.0),
+            (0.1 + 0.2, 0.3),
+            (-1e9 / 3.0, -333_333_333.333),
+            (0.0, 0.0),
+            (f64::INFINITY, f64::INFINITY),
+        ];
+        for (number, expected) in rounded {
+            let found = round_to_twelve_digits(number);
+            assert_eq!(found.to_bits(), f64::to_bits(expected), "{number}");
+        }
+    }
+}
