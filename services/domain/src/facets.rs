@@ -50,11 +50,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use rust_decimal::Decimal;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
     FacetKey, FacetTally, Panel, PanelData, PanelFacet, PanelValue, Sample, TallyFields,
 };
-use vitrine_model::filter::{Condition, ProductFilter};
+use vitrine_model::filter::{Bounds, Condition, DateTest, NumberTest, ProductFilter};
 use vitrine_model::id::CategoryId;
 use vitrine_model::money::Money;
 use vitrine_model::spec::SpecKey;
@@ -183,10 +184,35 @@ pub struct FacetValue {
     pub count: Count,
     /// Whether the filter already chooses it.
     pub selected: bool,
-    /// The filter that chooses it. It replaces what the filter says about this key.
-    pub filter: ProductFilter,
+    /// What chooses it.
+    pub choice: FacetChoice,
     /// For categories: the names from the root to this one.
     pub path: Vec<String>,
+}
+
+/// What a value or range of a facet is chosen by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FacetChoice {
+    /// The text of a key, a brand, a country, or the slug of a category.
+    Text(String),
+    /// A truth value.
+    Boolean(bool),
+    /// A range of numbers.
+    Number(NumberTest),
+    /// A range of dates.
+    Date(DateTest),
+    /// A range of prices in the shop's currency.
+    Price(Bounds<Decimal>),
+    /// The lowest average rating.
+    MinRating(f64),
+}
+
+impl Facet {
+    /// Returns the filter that chooses one of its values. It replaces what the filter of the list says about this key.
+    #[must_use]
+    pub fn filter(&self, value: &FacetValue) -> ProductFilter {
+        display::choice_filter(&self.key, &value.choice)
+    }
 }
 
 /// The counts of one pass.

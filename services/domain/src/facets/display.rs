@@ -12,7 +12,9 @@ use vitrine_model::spec::{SpecValue, ValueType, display_quantity};
 use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
-use super::{Count, Counts, Facet, FacetAccuracy, FacetKind, FacetValue, is_name_of, panel};
+use super::{
+    Count, Counts, Facet, FacetAccuracy, FacetChoice, FacetKind, FacetValue, is_name_of, panel,
+};
 use crate::reference::Reference;
 
 /// The context in which the facets of one panel are built.
@@ -75,8 +77,9 @@ impl FacetDisplay<'_> {
             PanelData::Boolean { yes, no } => {
                 let answers = [(true, *yes), (false, *no)];
                 let answers = answers.into_iter().filter(|(_, count)| *count > 0);
+                let selected = self.selected(&facet.key);
                 facet.values = answers
-                    .map(|(v, n)| self.boolean(&facet.key, v, n))
+                    .map(|(v, n)| self.boolean(&selected, v, n))
                     .collect();
             }
             PanelData::Number {
@@ -92,7 +95,8 @@ impl FacetDisplay<'_> {
                     .as_deref()
                     .and_then(|unit| self.reference.units.find(unit));
                 let buckets = joined.at_most(self.limit, buckets).into_iter();
-                let values = buckets.map(|bucket| self.number(&facet.key, &bucket, unit));
+                let selected = self.selected(&facet.key);
+                let values = buckets.map(|bucket| self.number(&selected, &bucket, unit));
                 facet.values = values.collect();
             }
             PanelData::Date {
@@ -103,7 +107,8 @@ impl FacetDisplay<'_> {
             } => {
                 facet.dates = Some((*min, *max));
                 let buckets = joined.at_most(self.limit, buckets).into_iter();
-                facet.values = buckets.map(|b| self.date(&facet.key, &b)).collect();
+                let selected = self.selected(&facet.key);
+                facet.values = buckets.map(|b| self.date(&selected, &b)).collect();
             }
             PanelData::Price { min, max, buckets } => {
                 facet.prices = Some((self.money(*min), self.money(*max)));
@@ -176,18 +181,12 @@ impl FacetDisplay<'_> {
         }
     }
 
-    fn value(
-        &self,
-        label: String,
-        count: u64,
-        selected: bool,
-        filter: ProductFilter,
-    ) -> FacetValue {
+    fn value(&self, label: String, count: u64, selected: bool, choice: FacetChoice) -> FacetValue {
         FacetValue {
             label,
             count: self.count(count),
             selected,
-            filter,
+            choice,
             path: Vec::new(),
         }
     }
@@ -219,8 +218,8 @@ impl FacetDisplay<'_> {
             if is_left_out && !is_selected {
                 continue;
             }
-            let filter = text_filter(key, &value.value);
-            let mut text = self.value(value.label.clone(), value.count, is_selected, filter);
+            let choice = FacetChoice::Text(value.value.clone());
+            let mut text = self.value(value.label.clone(), value.count, is_selected, choice);
             if is_among(counted) {
                 text.count = Count {
                     value: value.count,
@@ -232,14 +231,18 @@ impl FacetDisplay<'_> {
         shown
     }
 
-    fn boolean(&self, key: &FacetKey, value: bool, count: u64) -> FacetValue {
-        let test = SpecTest::Boolean(value);
+    fn boolean(&self, selected: &[&SpecTest], value: bool, count: u64) -> FacetValue {
         let label = SpecValue::<String>::Boolean(value).display();
-        let selected = self.selects(key, &test);
-        self.value(label, count, selected, spec(key.name(), test))
+        let is_selected = selected.contains(&&SpecTest::Boolean(value));
+        self.value(label, count, is_selected, FacetChoice::Boolean(value))
     }
 
-    fn number(&self, key: &FacetKey, bucket: &CountedBucket, unit: Option<&Unit>) -> FacetValue {
+    fn number(
+        &self,
+        selected: &[&SpecTest],
+        bucket: &CountedBucket,
+        unit: Option<&Unit>,
+    ) -> FacetValue {
         let Bucket {
             low,
             high,
@@ -255,23 +258,24 @@ impl FacetDisplay<'_> {
             (Some(one), _) | (None, Some(one)) => shown(one),
             (None, None) => String::new(),
         };
-        let test = SpecTest::Number(test);
-        let selected = self.selects(key, &test);
-        self.value(label, bucket.count, selected, spec(key.name(), test))
+        let is_it =
+            |chosen: &&SpecTest| matches!(chosen, SpecTest::Number(chosen) if *chosen == test);
+        let is_selected = selected.iter().any(is_it);
+        self.value(label, bucket.count, is_selected, FacetChoice::Number(test))
     }
 
-    fn date(&self, key: &FacetKey, bucket: &CountedBucket<Timestamp>) -> FacetValue {
+    fn date(&self, selected: &[&SpecTest], bucket: &CountedBucket<Timestamp>) -> FacetValue {
         let Bucket {
             low,
             high,
             high_included,
         } = bucket.bucket;
-        let test = SpecTest::Date(DateTest {
+        let test = DateTest {
             gte: low,
             lte: high.filter(|_| high_included),
             gt: None,
             lt: high.filter(|_| !high_included),
-        });
+        };
         let shown = |at: Option<Timestamp>| {
             at.map_or_else(String::new, |at| SpecValue::<String>::Date(at).display())
         };
@@ -279,8 +283,8 @@ impl FacetDisplay<'_> {
             Some(_) => format!("{} to {}", shown(low), shown(high)),
             None => format!("{} and later", shown(low)),
         };
-        let selected = self.selects(key, &test);
-        self.value(label, bucket.count, selected, spec(key.name(), test))
+        let is_selected = selected.contains(&&SpecTest::Date(test));
+        self.value(label, bucket.count, is_selected, FacetChoice::Date(test))
     }
 
     fn price(&self, bucket: &CountedBucket<i64>) -> FacetValue {
@@ -298,25 +302,13 @@ impl FacetDisplay<'_> {
             None => format!("{from} {currency} and more"),
         };
         let selected = self.filter.selected_prices().contains(&price);
-        let filter = ProductFilter {
-            price: Some(price),
-            ..ProductFilter::default()
-        };
-        self.value(label, bucket.count, selected, filter)
+        self.value(label, bucket.count, selected, FacetChoice::Price(price))
     }
 
     fn rating(&self, stars: f64, count: u64) -> FacetValue {
-        let filter = ProductFilter {
-            min_rating: Some(stars),
-            ..ProductFilter::default()
-        };
         let selected = self.filter.selected_rating() == Some(stars);
-        self.value(
-            format!("{} and more", format_number(stars)),
-            count,
-            selected,
-            filter,
-        )
+        let label = format!("{} and more", format_number(stars));
+        self.value(label, count, selected, FacetChoice::MinRating(stars))
     }
 
     /// All categories that contain products directly or in descendants, largest first; ties:
@@ -342,12 +334,9 @@ impl FacetDisplay<'_> {
             let Some(category) = tree.get(id) else {
                 continue;
             };
-            let filter = ProductFilter {
-                category: Some(vec![category.slug.clone()]),
-                ..ProductFilter::default()
-            };
+            let choice = FacetChoice::Text(category.slug.clone());
             let selected = chosen.contains(&category.slug.as_str());
-            let mut value = self.value(category.name.clone(), count, selected, filter);
+            let mut value = self.value(category.name.clone(), count, selected, choice);
             let above = tree.ancestors(id).into_iter().map(|c| c.name.clone());
             value.path = above.chain([category.name.clone()]).collect();
             values.push(value);
@@ -361,12 +350,12 @@ impl FacetDisplay<'_> {
         values
     }
 
-    fn selects(&self, key: &FacetKey, test: &SpecTest) -> bool {
+    /// Returns the tests of a key that the filter of the list has, for any qualifier.
+    fn selected(&self, key: &FacetKey) -> Vec<&SpecTest> {
         let is_it = |name: &str| is_name_of(name, key.name(), self.reference);
-        let chosen = self.filter.selected_specs(&is_it);
-        chosen
-            .iter()
-            .any(|filter| filter.qualifier.is_none() && filter.test == *test)
+        let chosen = self.filter.selected_specs(&is_it).into_iter();
+        let of_any = chosen.filter(|filter| filter.qualifier.is_none());
+        of_any.map(|filter| &filter.test).collect()
     }
 
     fn money(&self, minor: i64) -> Money {
@@ -389,10 +378,32 @@ const fn is_listed(kind: FacetKind) -> bool {
     )
 }
 
+/// Returns the filter that chooses a value of a key.
+pub(super) fn choice_filter(key: &FacetKey, choice: &FacetChoice) -> ProductFilter {
+    match choice {
+        FacetChoice::Text(text) => text_filter(key, text),
+        FacetChoice::Boolean(value) => spec(key.name(), SpecTest::Boolean(*value)),
+        FacetChoice::Number(test) => spec(key.name(), SpecTest::Number(test.clone())),
+        FacetChoice::Date(test) => spec(key.name(), SpecTest::Date(*test)),
+        FacetChoice::Price(price) => ProductFilter {
+            price: Some(*price),
+            ..ProductFilter::default()
+        },
+        FacetChoice::MinRating(stars) => ProductFilter {
+            min_rating: Some(*stars),
+            ..ProductFilter::default()
+        },
+    }
+}
+
 /// The filter that chooses a text of a key.
 pub(super) fn text_filter(key: &FacetKey, text: &str) -> ProductFilter {
     let one = || Some(vec![text.to_owned()]);
     match key {
+        FacetKey::Category => ProductFilter {
+            category: one(),
+            ..ProductFilter::default()
+        },
         FacetKey::Brand => ProductFilter {
             brand: one(),
             ..ProductFilter::default()

@@ -124,7 +124,9 @@ impl Facet {
 
     /// The values or ranges to choose from.
     fn values(&self) -> List<FacetValue<'_>> {
-        self.facet().values.iter().map(FacetValue).collect()
+        let facet = self.facet();
+        let values = facet.values.iter();
+        values.map(|value| FacetValue { facet, value }).collect()
     }
 
     /// The lowest and highest value of a number or quantity facet; null for other kinds.
@@ -149,7 +151,10 @@ impl Facet {
     }
 }
 
-pub(crate) struct FacetValue<'a>(&'a facets::FacetValue);
+pub(crate) struct FacetValue<'a> {
+    facet: &'a facets::Facet,
+    value: &'a facets::FacetValue,
+}
 
 /// A value or range to choose.
 #[direct]
@@ -157,33 +162,33 @@ pub(crate) struct FacetValue<'a>(&'a facets::FacetValue);
 impl FacetValue<'_> {
     /// The text for display.
     fn label(&self) -> &str {
-        &self.0.label
+        &self.value.label
     }
 
     /// The number of products in the list if this value is chosen and the rest of the filter stays
     /// the same.
     fn count(&self) -> i32 {
-        count(self.0.count.value)
+        count(self.value.count.value)
     }
 
     /// The error bound: the true number differs from `count` by at most this.
     fn margin(&self) -> i32 {
-        count(self.0.count.margin)
+        count(self.value.count.margin)
     }
 
     /// Whether the current filter already includes this value.
     fn selected(&self) -> bool {
-        self.0.selected
+        self.value.selected
     }
 
     /// The filter for this value. It replaces the filter's current condition on this property.
     fn filter(&self, ctx: &Context<'_>) -> R<FacetFilter> {
-        FacetFilter::of(self.0.filter.clone()).at(ctx)
+        FacetFilter::of(self.facet.filter(self.value)).at(ctx)
     }
 
     /// For a category, the names from the top-level category down to it; empty for other facets.
     fn path(&self) -> &[String] {
-        &self.0.path
+        &self.value.path
     }
 }
 
