@@ -1,17 +1,15 @@
 //! Numbers rounded to significant decimal digits.
 //!
-//! The results are those of the standard library's exact formatting. Numbers that facets show are rounded so by the
-//! hundred for one answer, and whole numbers do that many times faster.
+//! The results are those of the standard library's exact formatting. One answer with facets rounds hundreds of numbers,
+//! and scaling a number to a whole one is many times faster than formatting it.
 
 /// The powers of ten that are exact as floats.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
-/// The maximum whole number that is scaled to: the error of scaling it is far below [`MARGIN`].
-const MAX_SCALED: f64 = 1e12;
-/// How near to the middle between two whole numbers scaling must not come: there its error could decide.
-const MARGIN: f64 = 1e-3;
+/// The maximum whole number that is scaled to. Up to this, the middle between two whole numbers is a float.
+const MAX_SCALED: f64 = 1e15;
 
 /// Rounds to twelve significant digits, which removes the noise of conversions.
 #[must_use]
@@ -34,8 +32,8 @@ pub fn round_to_twelve_digits(n: f64) -> f64 {
     }
 }
 
-/// Returns a number as shown to people: at most six significant digits, no trailing zeros, no exponent for
-/// ordinary magnitudes.
+/// Returns a number as shown to people: six significant digits, or all digits before the decimal point if these are more, and
+/// no trailing zeros behind it. From 1e15 on, and below 1e-6, all digits with an exponent.
 #[must_use]
 pub fn format_number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -53,20 +51,21 @@ pub fn format_number(value: f64) -> String {
     }
 }
 
-/// Returns `n` times ten to the power of `decimals`, rounded to a whole number; `None` if floats are not exact enough to
-/// tell which.
+/// Returns `n` times ten to the power of `decimals`, rounded to a whole number; `None` if it may lie in the middle between
+/// two.
 fn scaled(n: f64, decimals: i32) -> Option<f64> {
     let power = POWERS.get(decimals.unsigned_abs() as usize)?;
-    let exact = if decimals < 0 { n / power } else { n * power };
-    let whole = exact.round();
-    let is_certain = (exact - whole).abs() < 0.5 - MARGIN;
+    let unrounded = if decimals < 0 { n / power } else { n * power };
+    let whole = unrounded.round();
+    // One operation on exact numbers keeps their order: its error moves no number past the middle, only onto it.
+    let is_certain = (unrounded - whole).abs() < 0.5;
     (whole.abs() <= MAX_SCALED && is_certain).then_some(whole)
 }
 
 /// Writes a whole number divided by ten to the power of `decimals`.
 fn in_decimals(whole: f64, decimals: i32) -> String {
     let places = decimals.unsigned_abs() as usize;
-    #[expect(clippy::cast_possible_truncation, reason = "at most 1e12")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 1e15")]
     let mut text = format!("{:0width$}", whole.abs() as i64, width = places + 1);
     if places > 0 {
         text.insert(text.len() - places, '.');
@@ -93,7 +92,8 @@ mod tests {
 
     use super::*;
 
-    /// Any float, and numbers with few digits, which rounding meets most often in the middle of two others.
+    /// Any float; numbers with few digits; conversions; powers of ten; and numbers in the middle between two with six or twelve
+    /// digits, or next to it.
     fn number() -> impl Strategy<Value = f64> {
         let short = (-2_000_000_i64..2_000_000, -14_i32..18).prop_map(|(whole, exponent)| {
             #[expect(clippy::cast_precision_loss, reason = "a small number")]
@@ -105,7 +105,27 @@ mod tests {
         let near_power = (-13_i32..16, -3_i32..4).prop_map(|(exponent, steps)| {
             10_f64.powi(exponent) * f64::from(steps).mul_add(f64::EPSILON, 1.0)
         });
-        prop_oneof![any::<f64>(), short, converted, near_power]
+        let middle = |digits: u32| {
+            let first = 10_i64.pow(digits - 1);
+            let places = (first..10 * first, -24_i32..8, -1_i8..2, any::<bool>());
+            places.prop_map(move |(whole, exponent, step, is_negative)| {
+                let middle: f64 = format!("{whole}.5e{exponent}").parse().unwrap();
+                let moved = match step {
+                    -1 => middle.next_down(),
+                    0 => middle,
+                    _ => middle.next_up(),
+                };
+                if is_negative { -moved } else { moved }
+            })
+        };
+        prop_oneof![
+            any::<f64>(),
+            short,
+            converted,
+            near_power,
+            middle(6),
+            middle(12)
+        ]
     }
 
     proptest! {
