@@ -325,7 +325,7 @@ fn a_filter_with_the_range_of_a_value_selects_it() {
         let first = facets(
             app,
             json!({}),
-            json!(["length", "@price", "release", "ironfree"]),
+            json!(["length", "buttons", "@price", "release", "ironfree"]),
         )
         .await;
         for facet in first.at("/products/facets").as_array().unwrap() {
@@ -344,6 +344,22 @@ fn a_filter_with_the_range_of_a_value_selects_it() {
                 (&same["label"], &same["count"]),
                 (&value["label"], &value["count"])
             );
+        }
+    });
+}
+
+#[test]
+fn a_filter_that_names_a_qualifier_selects_no_range() {
+    test(async |app| {
+        stock(app).await;
+        let keys = json!(["length", "ironfree"]);
+        let first = facets(app, json!({}), keys.clone()).await;
+        for facet in first.at("/products/facets").as_array().unwrap() {
+            let mut filter = facet["values"][0]["filter"].clone();
+            filter["specs"][0]["qualifier"] = json!("EU");
+            let again = facets(app, filter, json!([facet["key"]])).await;
+            let values = counts(again.at("/products/facets/0"));
+            assert_eq!(values, counts(facet), "{}", again.pretty());
         }
     });
 }

@@ -55,7 +55,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
     FacetKey, FacetTally, Panel, PanelData, PanelFacet, PanelValue, Sample, TallyFields,
 };
-use vitrine_model::filter::{Bounds, Condition, DateTest, NumberTest, ProductFilter};
+use vitrine_model::filter::{Bounds, Condition, ProductFilter, SpecTest};
 use vitrine_model::id::CategoryId;
 use vitrine_model::money::Money;
 use vitrine_model::spec::SpecKey;
@@ -184,26 +184,22 @@ pub struct FacetValue {
     pub count: Count,
     /// Whether the filter already chooses it.
     pub selected: bool,
-    /// What chooses it.
+    /// The condition of its filter; see [`Facet::filter`].
     pub choice: FacetChoice,
     /// For categories: the names from the root to this one.
     pub path: Vec<String>,
 }
 
-/// What a value or range of a facet is chosen by.
+/// The condition of a value or range, on the key of its facet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FacetChoice {
     /// The text of a key, a brand, a country, or the slug of a category.
     Text(String),
-    /// A truth value.
-    Boolean(bool),
-    /// A range of numbers.
-    Number(NumberTest),
-    /// A range of dates.
-    Date(DateTest),
+    /// A truth value or a range of a spec key.
+    Test(SpecTest),
     /// A range of prices in the shop's currency.
     Price(Bounds<Decimal>),
-    /// The lowest average rating.
+    /// At least this average rating.
     MinRating(f64),
 }
 

@@ -77,7 +77,7 @@ impl FacetDisplay<'_> {
             PanelData::Boolean { yes, no } => {
                 let answers = [(true, *yes), (false, *no)];
                 let answers = answers.into_iter().filter(|(_, count)| *count > 0);
-                let selected = self.selected(&facet.key);
+                let selected = self.selected_tests(&facet.key);
                 facet.values = answers
                     .map(|(v, n)| self.boolean(&selected, v, n))
                     .collect();
@@ -95,7 +95,7 @@ impl FacetDisplay<'_> {
                     .as_deref()
                     .and_then(|unit| self.reference.units.find(unit));
                 let buckets = joined.at_most(self.limit, buckets).into_iter();
-                let selected = self.selected(&facet.key);
+                let selected = self.selected_tests(&facet.key);
                 let values = buckets.map(|bucket| self.number(&selected, &bucket, unit));
                 facet.values = values.collect();
             }
@@ -107,7 +107,7 @@ impl FacetDisplay<'_> {
             } => {
                 facet.dates = Some((*min, *max));
                 let buckets = joined.at_most(self.limit, buckets).into_iter();
-                let selected = self.selected(&facet.key);
+                let selected = self.selected_tests(&facet.key);
                 facet.values = buckets.map(|b| self.date(&selected, &b)).collect();
             }
             PanelData::Price { min, max, buckets } => {
@@ -231,10 +231,21 @@ impl FacetDisplay<'_> {
         shown
     }
 
+    /// Returns a value of a spec key that is not a text.
+    fn tested(
+        &self,
+        label: String,
+        count: u64,
+        selected: &[&SpecTest],
+        test: SpecTest,
+    ) -> FacetValue {
+        let is_selected = selected.contains(&&test);
+        self.value(label, count, is_selected, FacetChoice::Test(test))
+    }
+
     fn boolean(&self, selected: &[&SpecTest], value: bool, count: u64) -> FacetValue {
         let label = SpecValue::<String>::Boolean(value).display();
-        let is_selected = selected.contains(&&SpecTest::Boolean(value));
-        self.value(label, count, is_selected, FacetChoice::Boolean(value))
+        self.tested(label, count, selected, SpecTest::Boolean(value))
     }
 
     fn number(
@@ -258,10 +269,7 @@ impl FacetDisplay<'_> {
             (Some(one), _) | (None, Some(one)) => shown(one),
             (None, None) => String::new(),
         };
-        let is_it =
-            |chosen: &&SpecTest| matches!(chosen, SpecTest::Number(chosen) if *chosen == test);
-        let is_selected = selected.iter().any(is_it);
-        self.value(label, bucket.count, is_selected, FacetChoice::Number(test))
+        self.tested(label, bucket.count, selected, SpecTest::Number(test))
     }
 
     fn date(&self, selected: &[&SpecTest], bucket: &CountedBucket<Timestamp>) -> FacetValue {
@@ -283,8 +291,7 @@ impl FacetDisplay<'_> {
             Some(_) => format!("{} to {}", shown(low), shown(high)),
             None => format!("{} and later", shown(low)),
         };
-        let is_selected = selected.contains(&&SpecTest::Date(test));
-        self.value(label, bucket.count, is_selected, FacetChoice::Date(test))
+        self.tested(label, bucket.count, selected, SpecTest::Date(test))
     }
 
     fn price(&self, bucket: &CountedBucket<i64>) -> FacetValue {
@@ -301,14 +308,14 @@ impl FacetDisplay<'_> {
             Some(_) => format!("{from} to {} {currency}", text(price.lte)),
             None => format!("{from} {currency} and more"),
         };
-        let selected = self.filter.selected_prices().contains(&price);
-        self.value(label, bucket.count, selected, FacetChoice::Price(price))
+        let is_selected = self.filter.selected_prices().contains(&price);
+        self.value(label, bucket.count, is_selected, FacetChoice::Price(price))
     }
 
     fn rating(&self, stars: f64, count: u64) -> FacetValue {
-        let selected = self.filter.selected_rating() == Some(stars);
+        let is_selected = self.filter.selected_rating() == Some(stars);
         let label = format!("{} and more", format_number(stars));
-        self.value(label, count, selected, FacetChoice::MinRating(stars))
+        self.value(label, count, is_selected, FacetChoice::MinRating(stars))
     }
 
     /// All categories that contain products directly or in descendants, largest first; ties:
@@ -335,8 +342,8 @@ impl FacetDisplay<'_> {
                 continue;
             };
             let choice = FacetChoice::Text(category.slug.clone());
-            let selected = chosen.contains(&category.slug.as_str());
-            let mut value = self.value(category.name.clone(), count, selected, choice);
+            let is_selected = chosen.contains(&category.slug.as_str());
+            let mut value = self.value(category.name.clone(), count, is_selected, choice);
             let above = tree.ancestors(id).into_iter().map(|c| c.name.clone());
             value.path = above.chain([category.name.clone()]).collect();
             values.push(value);
@@ -350,12 +357,12 @@ impl FacetDisplay<'_> {
         values
     }
 
-    /// Returns the tests of a key that the filter of the list has, for any qualifier.
-    fn selected(&self, key: &FacetKey) -> Vec<&SpecTest> {
+    /// Returns the tests of a key in the filter of the list, without those that name a qualifier: no value of a facet does.
+    fn selected_tests(&self, key: &FacetKey) -> Vec<&SpecTest> {
         let is_it = |name: &str| is_name_of(name, key.name(), self.reference);
         let chosen = self.filter.selected_specs(&is_it).into_iter();
-        let of_any = chosen.filter(|filter| filter.qualifier.is_none());
-        of_any.map(|filter| &filter.test).collect()
+        let unqualified = chosen.filter(|filter| filter.qualifier.is_none());
+        unqualified.map(|filter| &filter.test).collect()
     }
 
     fn money(&self, minor: i64) -> Money {
@@ -382,9 +389,7 @@ const fn is_listed(kind: FacetKind) -> bool {
 pub(super) fn choice_filter(key: &FacetKey, choice: &FacetChoice) -> ProductFilter {
     match choice {
         FacetChoice::Text(text) => text_filter(key, text),
-        FacetChoice::Boolean(value) => spec(key.name(), SpecTest::Boolean(*value)),
-        FacetChoice::Number(test) => spec(key.name(), SpecTest::Number(test.clone())),
-        FacetChoice::Date(test) => spec(key.name(), SpecTest::Date(*test)),
+        FacetChoice::Test(test) => spec(key.name(), test.clone()),
         FacetChoice::Price(price) => ProductFilter {
             price: Some(*price),
             ..ProductFilter::default()
