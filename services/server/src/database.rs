@@ -50,7 +50,7 @@ impl Database {
         Self::open_within(&mut Retry::with_default_timeout(), settings, report).await
     }
 
-    /// As [`Database::open`], with the limit of `retry`.
+    /// As [`Database::open`], with the timeout of `retry`.
     pub(crate) async fn open_within(
         retry: &mut Retry,
         settings: &Common,

@@ -24,7 +24,7 @@ const INITIATE: &str = "call rs.initiate() once on it";
 const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server is running and reachable \
                       from here";
 
-/// Repeats an attempt until the database is reachable or a timeout is over.
+/// Repeats an attempt until the database is reachable or its timeout has elapsed.
 pub(crate) struct Retry {
     began: Instant,
     logged: Option<Instant>,

@@ -232,7 +232,10 @@ impl KeyKeeper {
         let is_same = self.source.keys().ids() == keys.ids();
         if !is_same || self.is_failing {
             let count = keys.ids().len();
-            tracing::info!("keys for verifying tokens in {}: {count}", self.place);
+            tracing::info!(
+                "the keys of tokens were read from {}: {count} keys",
+                self.place
+            );
         }
         self.source.0.keys.store(Arc::new(keys));
         self.source.0.tried.send_replace(true);

@@ -19,11 +19,11 @@ use crate::tile::{drawing, is_real, picture, price, product_path, rating};
 pub(super) use specs::units;
 
 /// The length of a description for search engines, in characters.
-const MAX_DESCRIPTION: usize = 200;
+const MAX_DESCRIPTION_LENGTH: usize = 200;
 /// Smaller numbers of views are not worth a word.
 const MIN_VIEWS: i64 = 20;
 /// Views of a product that has no picture, at most.
-const VIEWS: usize = 4;
+const MAX_DRAWINGS: usize = 4;
 
 pub(crate) async fn product(
     site: &Site,
@@ -75,7 +75,7 @@ pub(crate) async fn product(
 /// The description of the product, shortened; otherwise what it is.
 fn described(product: &Value) -> String {
     match product["description"].as_str() {
-        Some(text) if !text.is_empty() => text.chars().take(MAX_DESCRIPTION).collect(),
+        Some(text) if !text.is_empty() => text.chars().take(MAX_DESCRIPTION_LENGTH).collect(),
         _ => format!(
             "{} {}",
             text(&product["name"]),
@@ -112,7 +112,7 @@ fn gallery(product: &Value, html: &mut Html) {
         .map(ToString::to_string)
         .collect();
     let views = if real.is_empty() {
-        (0..urls.len().min(VIEWS))
+        (0..urls.len().min(MAX_DRAWINGS))
             .map(|view| drawing(product, view))
             .collect()
     } else {

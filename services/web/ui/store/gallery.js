@@ -5,7 +5,7 @@ import { useState } from "../vendor/preact/hooks.js";
 import { drawing, fallBack, isReal } from "./tile.js";
 
 /** Views of a product that has no picture, at most. */
-const VIEWS = 4;
+const MAX_DRAWINGS = 4;
 
 /** @param {any} product
  * @returns {{ src: string, alt: string }[]} */
@@ -13,7 +13,7 @@ function picturesOf(product) {
   const images = product.media.filter((/** @type {any} */ media) => media.kind === "IMAGE");
   const real = images.filter((/** @type {any} */ image) => isReal(image.url));
   if (real.length) return real.map((/** @type {any} */ image) => ({ src: image.url, alt: image.alt ?? product.name }));
-  const views = Math.max(1, Math.min(VIEWS, images.length));
+  const views = Math.max(1, Math.min(MAX_DRAWINGS, images.length));
   return Array.from({ length: views }, (_, view) => ({
     src: drawing(product, view),
     alt: view === 0 ? product.name : (images[view]?.alt ?? product.name),
