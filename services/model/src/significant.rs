@@ -15,12 +15,11 @@ const MAX_SCALED: f64 = 1e15;
 #[must_use]
 pub fn round_to_twelve_digits(n: f64) -> f64 {
     let magnitude = n.abs().log10().floor();
-    #[expect(clippy::cast_possible_truncation, reason = "checked, or saturating")]
-    let decimals = if magnitude.is_finite() {
-        11 - magnitude as i32
-    } else {
+    if !magnitude.is_finite() {
         return n;
-    };
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
+    let decimals = 11 - magnitude as i32;
     let Some(whole) = scaled(n, decimals) else {
         return format!("{n:.11e}").parse().unwrap_or(n);
     };
