@@ -566,7 +566,8 @@ impl Catalog {
         {
             return Ok(Some(Counts::exact(panel, as_of)));
         }
-        let Some((tally, version)) = rows::tally(&rows, condition, &pass.own_fields(plan)).await
+        let Some((tally, version)) =
+            rows::tally(&rows, condition, &pass.own_fields(plan), limit).await
         else {
             return Ok(None);
         };

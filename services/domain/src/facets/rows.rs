@@ -262,8 +262,9 @@ pub(super) async fn tally(
     rows: &RowSet,
     condition: &Condition,
     fields: &TallyFields,
+    max_texts: usize,
 ) -> Option<(FacetTally, RowsVersion)> {
-    let mut tally = RowTally::new(fields.clone());
+    let mut tally = RowTally::new(fields.clone(), max_texts);
     let mut versions = Vec::with_capacity(rows.categories.len());
     let is_complete = for_each_category(rows, condition, |rows, filter, words| {
         versions.push(rows.counted_version());

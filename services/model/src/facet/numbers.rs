@@ -154,11 +154,13 @@ impl<N: Ordered> Numbers<N> {
         }
     }
 
-    /// Adds a number of several products that have no other one.
-    pub(super) fn add_products(&mut self, n: N, products: u64) {
+    /// Adds numbers of products that have no other one, each with how many those are.
+    pub(super) fn add_alone(&mut self, numbers: impl IntoIterator<Item = (N, u64)>) {
         self.sorted.take();
-        self.products.count += products;
-        self.alone.push((n, products));
+        let known = self.alone.len();
+        self.alone.extend(numbers);
+        let added = self.alone[known..].iter().map(|(_, products)| products);
+        self.products.count += added.sum::<u64>();
     }
 
     /// Notes that this many numbers were entered in a unit.
@@ -199,12 +201,18 @@ impl<N: Ordered> Numbers<N> {
             if single {
                 pairs = Vec::new();
             }
-            counts.extend_from_slice(&self.alone);
-            // Fast for numbers that come in order.
-            counts.sort_by(|a, b| a.0.compare(&b.0));
+            let is_in_order =
+                |counts: &[(N, u64)]| counts.is_sorted_by(|a, b| a.0.compare(&b.0).is_le());
+            let counts = if counts.is_empty() && is_in_order(&self.alone) {
+                &self.alone
+            } else {
+                counts.extend_from_slice(&self.alone);
+                counts.sort_by(|a, b| a.0.compare(&b.0));
+                &counts
+            };
             let mut runs: Vec<Run<N>> = Vec::with_capacity(counts.len());
             let mut until = 0;
-            for (number, count) in counts {
+            for (number, count) in counts.iter().copied() {
                 until += count;
                 match runs.last_mut().filter(|run| run.number == number) {
                     Some(run) => {
@@ -287,8 +295,8 @@ mod tests {
             for (product, own) in (1..).zip(&per_product) {
                 // Products with one number may be added together.
                 if let ([n], true) = (own.as_slice(), product % 2 == 0) {
-                    numbers.add_products(f64::from(*n), 1);
-                    prices.add_products(i64::from(*n), 1);
+                    numbers.add_alone([(f64::from(*n), 1)]);
+                    prices.add_alone([(i64::from(*n), 1)]);
                     continue;
                 }
                 for n in own {

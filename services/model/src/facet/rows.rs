@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroU32;
+use std::num::{NonZeroI64, NonZeroU32};
 use std::sync::Arc;
 
 use super::TallyProduct;
@@ -20,8 +20,8 @@ mod filter;
 mod sorted;
 
 pub use category::CategoryRows;
-pub(super) use category::CellRows;
-pub(super) use column::{Cell, Field};
+pub(super) use category::Counted;
+pub(super) use column::{Cell, CodedCell, ColumnCounts, Field};
 pub use filter::RowFilter;
 pub use sorted::{RowPage, RowPlace, RowSort, SortedCategory, page_of_rows};
 
@@ -49,12 +49,26 @@ impl Number {
     }
 }
 
+impl ValueId {
+    const FIRST: Self = Self(Number(NonZeroU32::MIN));
+
+    fn to_bits(self) -> u64 {
+        self.0.0.get().into()
+    }
+
+    /// Returns the number with these bits.
+    pub(super) fn from_bits(bits: u64) -> Self {
+        let number = u32::try_from(bits).ok().and_then(NonZeroU32::new);
+        number.map_or(Self::FIRST, |number| Self(Number(number)))
+    }
+}
+
 /// The number of a text in a [`Vocabulary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TextId(Number);
 
 /// The number of a text value of a key in a [`Vocabulary`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ValueId(Number);
 
 /// A text value of a key.
@@ -68,9 +82,9 @@ pub(super) struct TextValue {
 }
 
 /// The key of brands. No spec key begins with `@`.
-pub(super) const BRAND: &str = "@brand";
+const BRAND: &str = "@brand";
 /// The key of countries.
-pub(super) const COUNTRY: &str = "@country";
+const COUNTRY: &str = "@country";
 
 /// The texts of rows: keys, values, units, tokens. It only grows.
 #[derive(Debug, Default)]
@@ -85,19 +99,37 @@ pub struct Vocabulary {
 
 /// What a list is sorted by, beside the price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SortValues {
+pub struct SortValues<T = Option<i64>> {
     /// The Bayesian rating score.
-    pub rating: Option<i64>,
+    pub rating: T,
     /// The logarithm of reviews and activity.
-    pub popularity: Option<i64>,
+    pub popularity: T,
     /// When the product was added, in milliseconds since 1970.
-    pub created_at: Option<i64>,
+    pub created_at: T,
     /// When it was changed last, in milliseconds since 1970.
-    pub updated_at: Option<i64>,
+    pub updated_at: T,
     /// The units sold lately.
-    pub sold: Option<i64>,
+    pub sold: T,
     /// The trend of the last days.
-    pub trend: Option<i64>,
+    pub trend: T,
+}
+
+/// An optional number that needs no more memory than a number. The lowest of all numbers becomes the one above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Optional(Option<NonZeroI64>);
+
+impl Optional {
+    fn new(n: Option<i64>) -> Self {
+        let n = n.map(|n| n.max(i64::MIN + 1));
+        Self(n.and_then(|n| NonZeroI64::new(n ^ i64::MIN)))
+    }
+
+    const fn get(self) -> Option<i64> {
+        match self.0 {
+            Some(n) => Some(n.get() ^ i64::MIN),
+            None => None,
+        }
+    }
 }
 
 /// A product as far as facets count it, filters compare it and lists are sorted by it.
@@ -110,7 +142,7 @@ pub struct FacetRow {
     pub(super) country: Option<ValueId>,
     pub(super) list_price: Option<i64>,
     pub(super) half_stars: Option<f64>,
-    sort_values: SortValues,
+    sort_values: SortValues<Optional>,
     /// Sorted.
     tokens: Box<[TextId]>,
     pub(super) specs: Box<[RowSpec]>,
@@ -230,8 +262,23 @@ impl RowBuilder<'_> {
     }
 
     /// Sets what lists are sorted by; without it, the product has only its price.
-    pub const fn sort_values(&mut self, values: SortValues) {
-        self.row.sort_values = values;
+    pub fn sort_values(&mut self, values: SortValues) {
+        let SortValues {
+            rating,
+            popularity,
+            created_at,
+            updated_at,
+            sold,
+            trend,
+        } = values;
+        self.row.sort_values = SortValues {
+            rating: Optional::new(rating),
+            popularity: Optional::new(popularity),
+            created_at: Optional::new(created_at),
+            updated_at: Optional::new(updated_at),
+            sold: Optional::new(sold),
+            trend: Optional::new(trend),
+        };
     }
 
     /// Adds a spec, under the key that is stored.

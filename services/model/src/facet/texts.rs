@@ -18,7 +18,7 @@ pub struct Texts {
     values: Vec<ProductCounter>,
     /// Values that were counted elsewhere.
     counted: Vec<CountedText>,
-    /// The number of values that were counted elsewhere and are not kept.
+    /// The number of values that were counted elsewhere and are not kept: no more frequent than those that are.
     not_kept: u64,
 }
 
@@ -153,20 +153,12 @@ impl Texts {
         }
     }
 
-    /// Returns values that were counted elsewhere. No two of them fold alike.
-    pub(super) fn of(counted: Vec<CountedText>, products: ProductCounter) -> Self {
+    /// Returns values that were counted elsewhere, of which so many others are less frequent. No two of them fold alike.
+    pub(super) fn of(counted: Vec<CountedText>, others: u64, products: ProductCounter) -> Self {
         Self {
             products,
             counted,
-            ..Self::default()
-        }
-    }
-
-    /// Returns this many values that were counted elsewhere, without themselves.
-    pub(super) fn without_values(distinct: u64, products: ProductCounter) -> Self {
-        Self {
-            products,
-            not_kept: distinct,
+            not_kept: others,
             ..Self::default()
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
-use super::column::{Cell, CellTest, Column, Field, Matching, number};
+use super::column::{Cell, CellTest, Column, ColumnCounts, Field, Matching, number};
 use super::{FacetRow, RowFilter, TextId};
 use crate::id::{CategoryId, ProductId};
 
@@ -22,13 +22,13 @@ const LIST_BYTES: usize = 40;
 /// What a row needs in memory beside its codes: two references.
 const PLACE_BYTES: usize = 32;
 
-/// Which rows have a cell.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::facet) enum CellRows {
-    /// This many, which have no other cell in its field.
-    Count(u32),
-    /// The row at this place, which has several cells in its field. They are passed on one after the other.
-    At(u32),
+/// What rows have in a field.
+#[derive(Debug)]
+pub(in crate::facet) enum Counted<'a> {
+    /// The cells of rows that have one each.
+    One(Field, ColumnCounts<'a>),
+    /// A cell of the row at this place, which has several. They are passed on one after the other.
+    OfSeveral(u32, Cell),
 }
 
 /// The rows of a category.
@@ -319,7 +319,7 @@ impl CategoryRows {
         &self,
         filter: &RowFilter,
         counts_field: impl Fn(Field) -> bool,
-        mut counted: impl FnMut(Cell, CellRows),
+        mut counted: impl FnMut(Counted<'_>),
     ) -> usize {
         let matching = Matching::new(filter.among(self));
         if matching.len() == 0 {
@@ -330,10 +330,10 @@ impl CategoryRows {
         for (field, column) in columns.filter(|(field, _)| counts_field(**field)) {
             let cells = column.count(&matching, &mut counts, |place| {
                 for cell in self.cells_of(place, *field) {
-                    counted(cell, CellRows::At(place));
+                    counted(Counted::OfSeveral(place, cell));
                 }
             });
-            cells.for_each(|(cell, rows)| counted(cell, CellRows::Count(rows)));
+            counted(Counted::One(*field, cells));
         }
         matching.len()
     }

@@ -5,9 +5,10 @@ use std::iter;
 use std::ops::Range;
 
 use fixedbitset::FixedBitSet;
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 
-use super::{Bits, FacetRow, RowSpec, TextId, ValueId};
+use super::{Bits, FacetRow, RowSpec, RowValue, TextId, ValueId};
 
 /// The code of a row that has several values: specs with the same key. Each is in the row only.
 const SEVERAL: u32 = u32::MAX - 1;
@@ -15,9 +16,9 @@ const SEVERAL: u32 = u32::MAX - 1;
 const NOTHING: u32 = u32::MAX;
 
 /// To look up a filled row takes about as long as to pass on this many.
-const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 4 };
-/// A list of the codes of all rows is passed over much faster than a map of the filled ones. It needs more memory if fewer
-/// than one row in three is filled, and is used down to one in this many.
+const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 16 };
+/// In a list of the codes of all rows a row is found at once. It needs more memory than a list of the filled ones if fewer
+/// than one row in two is filled, and is used down to one in this many.
 const ROWS_PER_FILLED: usize = if cfg!(test) { 3 } else { 8 };
 
 /// How many bits are in a block of a set.
@@ -31,11 +32,9 @@ const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 3 } else { 512 };
 /// How many numbers may follow those in order, beside half as many as these.
 const MIN_UNORDERED: usize = if cfg!(test) { 2 } else { 256 };
 
-/// What a distinct cell needs in memory: it is stored twice, once with its code.
-const CELL_BYTES: usize = 2 * size_of::<Cell>() + 8;
-/// What a filled row needs in a map: a place and a code, and its share of what is free.
-const ENTRY_BYTES: usize = 13;
-/// What a column needs in memory beside its cells and codes: itself in a table, three allocations, and room for few cells.
+/// What a distinct cell needs in memory: itself, its hash, and its place in a table with the share of what is free.
+const CELL_BYTES: usize = size_of::<CodedCell>() + 8 + 8;
+/// What a column needs in memory beside its cells and codes: itself in a table, allocations, and room for few cells.
 const COLUMN_BYTES: usize = size_of::<Column>() + size_of::<Field>() + 200;
 
 /// A field that facets count or filters test.
@@ -82,13 +81,14 @@ pub(super) struct Matching {
 /// What the rows of a category have in a field. Each distinct cell has a number, its code.
 #[derive(Debug)]
 pub(super) struct Column {
+    /// Cells that are the same but for a value, without their values. There are few.
+    labels: IndexSet<Cell, FxBuildHasher>,
     /// By code.
-    cells: Vec<Cell>,
+    cells: IndexSet<CodedCell, FxBuildHasher>,
     /// How many cells at the beginning are finite numbers in ascending order.
     ordered: usize,
     /// How many numbers are among the others.
     unordered: usize,
-    by_cell: FxHashMap<Cell, u32>,
     codes: Codes,
     /// How many rows have a code.
     filled: usize,
@@ -100,11 +100,89 @@ pub(super) struct Column {
 enum Codes {
     /// For each row. Rows behind the last have none; after removals there may be fewer rows.
     OfAll(Vec<u32>),
-    /// For each filled row.
-    OfFilled(FxHashMap<u32, u32>),
+    /// The place and the code of each filled row, in ascending order.
+    OfFilled(Vec<(u32, u32)>),
+}
+
+/// A cell in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::facet) struct CodedCell {
+    /// The number of its label.
+    pub(in crate::facet) label: u32,
+    /// Its value: an id, a price, or the bits of a number; 0 if the label says all.
+    pub(in crate::facet) value: u64,
+}
+
+/// How many rows have each cell of a column. Rows with several are not counted.
+#[derive(Debug)]
+pub(in crate::facet) struct ColumnCounts<'a> {
+    column: &'a Column,
+    counts: &'a [u32],
+    /// The codes of the cells that rows have.
+    counted: FixedBitSet,
+}
+
+impl ColumnCounts<'_> {
+    /// Returns the cells without their values: those of a label differ only in this.
+    pub(in crate::facet) fn labels(&self) -> impl ExactSizeIterator<Item = Cell> {
+        self.column.labels.iter().copied()
+    }
+
+    /// Returns the cells that rows have and the number of these rows. Numbers are in ascending order, but for a few new ones
+    /// at the end.
+    pub(in crate::facet) fn cells(&self) -> impl Iterator<Item = (CodedCell, u32)> {
+        let cells = self.column.cells.as_slice();
+        let codes = self.counted.ones();
+        codes.map(move |code| (cells[code], self.counts[code]))
+    }
 }
 
 impl Cell {
+    /// Divides a cell into its label and a value of which a column may have many.
+    fn split(self) -> (Self, u64) {
+        match self {
+            Self::Kind(_) | Self::Stars(_) => (self, 0),
+            Self::Brand(value) => (Self::Brand(ValueId::FIRST), value.to_bits()),
+            Self::Country(value) => (Self::Country(ValueId::FIRST), value.to_bits()),
+            Self::Price(price) => (Self::Price(0), price.cast_unsigned()),
+            Self::Spec(kind, spec) => {
+                let (value, bits) = match spec.value {
+                    RowValue::Text(Some(value)) => {
+                        (RowValue::Text(Some(ValueId::FIRST)), value.to_bits())
+                    }
+                    RowValue::Number(unit, n) if n.0.is_finite() => {
+                        (RowValue::Number(unit, Bits(0.0)), n.0.to_bits())
+                    }
+                    RowValue::Date(millis) if millis.0.is_finite() => {
+                        (RowValue::Date(Bits(0.0)), millis.0.to_bits())
+                    }
+                    other => (other, 0),
+                };
+                (Self::Spec(kind, RowSpec { value, ..spec }), bits)
+            }
+        }
+    }
+
+    /// Returns the cell with this label and value.
+    fn with_value(self, bits: u64) -> Self {
+        match self {
+            Self::Kind(_) | Self::Stars(_) => self,
+            Self::Brand(_) => Self::Brand(ValueId::from_bits(bits)),
+            Self::Country(_) => Self::Country(ValueId::from_bits(bits)),
+            Self::Price(_) => Self::Price(bits.cast_signed()),
+            Self::Spec(kind, spec) => {
+                let number = Bits(f64::from_bits(bits));
+                let value = match spec.value {
+                    RowValue::Text(Some(_)) => RowValue::Text(Some(ValueId::from_bits(bits))),
+                    RowValue::Number(unit, n) if n.0.is_finite() => RowValue::Number(unit, number),
+                    RowValue::Date(millis) if millis.0.is_finite() => RowValue::Date(number),
+                    other => other,
+                };
+                Self::Spec(kind, RowSpec { value, ..spec })
+            }
+        }
+    }
+
     /// Returns a number that is higher for higher numbers; `None` for what is not a finite number.
     fn place_among_numbers(self) -> Option<i64> {
         let n = match self {
@@ -139,11 +217,11 @@ impl Matching {
 impl Column {
     pub(super) fn new() -> Self {
         Self {
-            cells: Vec::new(),
+            labels: IndexSet::default(),
+            cells: IndexSet::default(),
             ordered: 0,
             unordered: 0,
-            by_cell: FxHashMap::default(),
-            codes: Codes::OfFilled(FxHashMap::default()),
+            codes: Codes::OfFilled(Vec::new()),
             filled: 0,
             several: 0,
         }
@@ -153,15 +231,16 @@ impl Column {
     pub(super) fn bytes(&self) -> usize {
         let codes = match &self.codes {
             Codes::OfAll(codes) => size_of_val(codes.as_slice()),
-            Codes::OfFilled(codes) => ENTRY_BYTES * codes.len(),
+            Codes::OfFilled(codes) => size_of_val(codes.as_slice()),
         };
-        COLUMN_BYTES + CELL_BYTES * self.cells.len() + codes
+        let labels = 2 * size_of::<Cell>() * self.labels.len();
+        COLUMN_BYTES + labels + CELL_BYTES * self.cells.len() + codes
     }
 
     /// Frees the memory that is reserved for more rows.
     pub(super) fn shrink(&mut self) {
+        self.labels.shrink_to_fit();
         self.cells.shrink_to_fit();
-        self.by_cell.shrink_to_fit();
         match &mut self.codes {
             Codes::OfAll(codes) => codes.shrink_to_fit(),
             Codes::OfFilled(codes) => codes.shrink_to_fit(),
@@ -198,7 +277,7 @@ impl Column {
         let mut order: Vec<usize> = (0..self.cells.len()).collect();
         // Stable: cells that are no numbers keep their order.
         order.sort_by_key(|code| {
-            let place = self.cells[*code].place_among_numbers();
+            let place = self.decoded(self.cells[*code]).place_among_numbers();
             (place.is_none(), place)
         });
         let mut code_after = vec![0; order.len()];
@@ -212,9 +291,8 @@ impl Column {
         };
         match &mut self.codes {
             Codes::OfAll(codes) => codes.iter_mut().for_each(recode),
-            Codes::OfFilled(codes) => codes.values_mut().for_each(recode),
+            Codes::OfFilled(codes) => codes.iter_mut().for_each(|(_, code)| recode(code)),
         }
-        self.by_cell.values_mut().for_each(recode);
         self.cells = order.iter().map(|code| self.cells[*code]).collect();
         self.ordered += self.unordered;
         self.unordered = 0;
@@ -225,17 +303,23 @@ impl Column {
         let Some(cell) = cell else {
             return SEVERAL;
         };
-        if let Some(code) = self.by_cell.get(&cell) {
-            return *code;
+        let (label, value) = cell.split();
+        let (label, _) = self.labels.insert_full(label);
+        let label = number(label);
+        let coded = CodedCell { label, value };
+        if let Some(code) = self.cells.get_index_of(&coded) {
+            return number(code);
         }
         if self.unordered > MIN_UNORDERED + self.ordered / 2 {
             self.order();
         }
-        let code = number(self.cells.len());
-        self.by_cell.insert(cell, code);
-        self.cells.push(cell);
         self.unordered += usize::from(cell.place_among_numbers().is_some());
-        code
+        let (code, _) = self.cells.insert_full(coded);
+        number(code)
+    }
+
+    fn decoded(&self, CodedCell { label, value }: CodedCell) -> Cell {
+        self.labels[label as usize].with_value(value)
     }
 
     /// Fills a row that has no code.
@@ -249,8 +333,13 @@ impl Column {
                 }
                 codes[place as usize] = code;
             }
+            // Most rows are added behind all others.
+            Codes::OfFilled(codes) if codes.last().is_none_or(|(last, _)| *last < place) => {
+                codes.push((place, code));
+            }
             Codes::OfFilled(codes) => {
-                codes.insert(place, code);
+                let at = codes.partition_point(|(before, _)| *before < place);
+                codes.insert(at, (place, code));
             }
         }
     }
@@ -260,7 +349,9 @@ impl Column {
         self.filled -= 1;
         let code = match &mut self.codes {
             Codes::OfAll(codes) => std::mem::replace(&mut codes[place as usize], NOTHING),
-            Codes::OfFilled(codes) => codes.remove(&place).unwrap_or(NOTHING),
+            Codes::OfFilled(codes) => {
+                find_filled(codes, place).map_or(NOTHING, |at| codes.remove(at).1)
+            }
         };
         self.several -= usize::from(code == SEVERAL);
         code
@@ -273,14 +364,16 @@ impl Column {
         test: &impl CellTest,
         of_several: impl Fn(u32) -> bool,
     ) -> FixedBitSet {
-        let is_range = |cell: &Cell| test.side(*cell).is_some();
-        let ordered = self.cells[..self.ordered]
+        let side = |coded: &CodedCell| test.side(self.decoded(*coded));
+        let is_range = self.cells[..self.ordered]
             .first()
-            .filter(|cell| is_range(cell));
-        let (ordered, others) = self.cells.split_at(ordered.map_or(0, |_| self.ordered));
-        let low = ordered.partition_point(|cell| test.side(*cell) == Some(Ordering::Less));
-        let high = ordered.partition_point(|cell| test.side(*cell) != Some(Ordering::Greater));
-        let of_others: Vec<bool> = others.iter().map(|cell| test.holds(*cell)).collect();
+            .is_some_and(|cell| side(cell).is_some());
+        let ordered = if is_range { self.ordered } else { 0 };
+        let (ordered, others) = self.cells.as_slice().split_at(ordered);
+        let low = ordered.partition_point(|cell| side(cell) == Some(Ordering::Less));
+        let high = ordered.partition_point(|cell| side(cell) != Some(Ordering::Greater));
+        let others = others.iter().map(|cell| test.holds(self.decoded(*cell)));
+        let of_others: Vec<bool> = others.collect();
         let (first_other, low, high) = (number(ordered.len()), number(low), number(high));
         let holds = |place: u32, code: u32| {
             if code < first_other {
@@ -305,7 +398,7 @@ impl Column {
                 }
             }
             Codes::OfFilled(codes) => {
-                let holding = codes.iter().filter(|(place, code)| holds(**place, **code));
+                let holding = codes.iter().filter(|(place, code)| holds(*place, *code));
                 holding.for_each(|(place, _)| found.insert(*place as usize));
             }
         }
@@ -318,7 +411,7 @@ impl Column {
         matching: &Matching,
         counts: &'a mut Vec<u32>,
         mut each_several: impl FnMut(u32),
-    ) -> impl Iterator<Item = (Cell, u32)> + 'a {
+    ) -> ColumnCounts<'a> {
         counts.clear();
         let rows = matching.rows.len();
         let all_have_the_same = (self.cells.len(), self.filled, self.several) == (1, rows, 0);
@@ -339,9 +432,11 @@ impl Column {
         // Many counts are zero, in no order that a processor could predict: they are passed over in blocks.
         let mut counted = FixedBitSet::with_capacity(counts.len());
         find_within(counts, 1..u32::MAX, &mut counted);
-        counted
-            .into_ones()
-            .map(|code| (self.cells[code], counts[code]))
+        ColumnCounts {
+            column: self,
+            counts,
+            counted,
+        }
     }
 
     /// Counts the rows with each code. A cell has this many counters meanwhile.
@@ -377,15 +472,17 @@ impl Column {
             }
             Codes::OfFilled(codes) if matching.len() < codes.len() / ROWS_PER_LOOKUP => {
                 for place in &matching.places {
-                    if let Some(code) = codes.get(place) {
-                        each(*place, *code);
+                    if let Some(at) = find_filled(codes, *place) {
+                        each(*place, codes[at].1);
                     }
                 }
             }
             Codes::OfFilled(codes) => {
-                let matches = |(place, _): &(&u32, &u32)| matching.rows.contains(**place as usize);
-                let matching = codes.iter().filter(matches);
-                matching.for_each(|(place, code)| each(*place, *code));
+                for (place, code) in codes {
+                    if matching.rows.contains(*place as usize) {
+                        each(*place, *code);
+                    }
+                }
             }
         }
     }
@@ -417,6 +514,11 @@ impl FacetRow {
         });
         iter::chain(built_in.map(|(field, cell)| (field, Some(cell))), specs)
     }
+}
+
+/// Returns where a filled row is.
+fn find_filled(codes: &[(u32, u32)], place: u32) -> Option<usize> {
+    codes.binary_search_by_key(&place, |(place, _)| *place).ok()
 }
 
 /// Finds the indices of values that are in a range.

@@ -45,15 +45,17 @@ impl RowSort {
     }
 
     const fn value(self, row: &FacetRow) -> Option<i64> {
-        match self {
-            Self::Price => row.list_price,
-            Self::Rating => row.sort_values.rating,
-            Self::Popularity => row.sort_values.popularity,
-            Self::Newest => row.sort_values.created_at,
-            Self::Updated => row.sort_values.updated_at,
-            Self::BestSelling => row.sort_values.sold,
-            Self::Trending => row.sort_values.trend,
-        }
+        let values = &row.sort_values;
+        let value = match self {
+            Self::Price => return row.list_price,
+            Self::Rating => values.rating,
+            Self::Popularity => values.popularity,
+            Self::Newest => values.created_at,
+            Self::Updated => values.updated_at,
+            Self::BestSelling => values.sold,
+            Self::Trending => values.trend,
+        };
+        value.get()
     }
 }
 

@@ -115,9 +115,7 @@ fn contents(tally: &FacetTally) -> String {
     let keys = tally.keys();
     let of_key = |(key, _): &(&str, u64)| {
         let numbers = tally.numbers(key).unwrap();
-        let texts = tally.texts(key).unwrap();
         (
-            (texts.top(usize::MAX), texts.products(), texts.distinct()),
             tally.booleans(key),
             (numbers.values(), numbers.common_unit().map(str::to_owned)),
             (numbers.products(), numbers.distinct()),
@@ -126,13 +124,12 @@ fn contents(tally: &FacetTally) -> String {
         )
     };
     let details: Vec<_> = keys.iter().map(of_key).collect();
-    let built_in = [tally.brands(), tally.countries()]
-        .map(|texts| (texts.top(usize::MAX), texts.products(), texts.distinct()));
+    let texts = texts(tally, usize::MAX);
     let stars: Vec<u64> = (0..7)
         .map(|n| tally.rated_at_least(f64::from(n) / 2.0))
         .collect();
     format!(
-        "{} {:?} {:?} {built_in:?} {:?} {stars:?} {keys:?} {details:?}",
+        "{} {:?} {:?} {texts} {:?} {stars:?} {keys:?} {details:?}",
         tally.products(),
         tally.categories(),
         tally.prices().values(),
@@ -197,6 +194,17 @@ fn changes() -> impl Strategy<Value = Changes> {
 }
 
 /// Few products, or so many that a category has more than 64.
+/// The most frequent texts of each facet, at most so many, and the numbers of products and texts.
+fn texts(tally: &FacetTally, max: usize) -> String {
+    let keys = tally.keys().into_iter();
+    let of_keys = keys.filter_map(|(key, _)| tally.texts(key));
+    let all = of_keys.chain([tally.brands(), tally.countries()]);
+    let all: Vec<_> = all
+        .map(|texts| (texts.top(max), texts.products(), texts.distinct()))
+        .collect();
+    format!("{all:?}")
+}
+
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
     prop_oneof![
         9 => prop::collection::vec(sample(), 1..20),
@@ -252,6 +260,7 @@ proptest! {
         shrunk in any::<bool>(),
         fields in fields(),
         condition in condition(),
+        max_texts in 0_usize..4,
     ) {
         let mut words = Vocabulary::default();
         let (mut rows, products) = changed(&samples, &changes, &mut words);
@@ -259,10 +268,12 @@ proptest! {
             rows.iter_mut().for_each(CategoryRows::shrink);
         }
         let filter = RowFilter::new(&condition, ProductStatus::Active, &words).unwrap();
-        let mut of_rows = RowTally::new(fields.clone());
+        let mut of_rows = RowTally::new(fields.clone(), usize::MAX);
+        let mut with_few_texts = RowTally::new(fields.clone(), max_texts);
         let mut counted = 0;
         for category in &rows {
             of_rows.add(category, &filter, &words);
+            with_few_texts.add(category, &filter, &words);
             counted += category.count(&filter);
         }
         let mut of_products = FacetTally::new(fields);
@@ -274,6 +285,8 @@ proptest! {
             }
         }
         prop_assert_eq!(contents(&of_rows.finish(&words)), contents(&of_products));
+        let few = with_few_texts.finish(&words);
+        prop_assert_eq!(texts(&few, max_texts), texts(&of_products, max_texts));
         prop_assert_eq!(counted, of_products.products());
     }
 }
@@ -394,7 +407,7 @@ fn a_row_that_only_lists_sort_differently_is_counted_alike() {
     let bytes = category.bytes();
     let popular = Arc::new(FacetRow {
         sort_values: SortValues {
-            popularity: Some(7),
+            popularity: Optional::new(Some(7)),
             ..SortValues::default()
         },
         ..rows[0].clone()
@@ -404,6 +417,19 @@ fn a_row_that_only_lists_sort_differently_is_counted_alike() {
     assert_eq!(category.rows(), [popular]);
     let after = (category.version(), category.counted_version());
     assert_eq!((after, category.bytes()), ((before.0 + 1, before.1), bytes));
+}
+
+#[test]
+fn an_optional_number_needs_no_more_memory() {
+    for n in [i64::MIN + 1, -1, 0, 1, i64::MAX] {
+        assert_eq!(Optional::new(Some(n)).get(), Some(n));
+    }
+    let lowest = Optional::new(Some(i64::MIN)).get();
+    assert_eq!(
+        (Optional::new(None).get(), lowest),
+        (None, Some(i64::MIN + 1))
+    );
+    assert_eq!(size_of::<Optional>(), size_of::<i64>());
 }
 
 fn sample_lamp() -> Sample {
@@ -547,7 +573,7 @@ fn a_spelling_that_is_met_later_hides_no_value() {
     category.replace(rows[0].id(), Some(&Arc::new(rows[0].clone())));
     let everything = Condition::All(Vec::new());
     let filter = RowFilter::new(&everything, ProductStatus::Active, &words).unwrap();
-    let mut tally = RowTally::new(TallyFields::all());
+    let mut tally = RowTally::new(TallyFields::all(), usize::MAX);
     tally.add(&category, &filter, &words);
     let product = TallyProduct {
         kind: "lamp",
@@ -586,7 +612,7 @@ fn values_of_identifying_keys_are_counted_but_not_kept() {
     let everything = Condition::All(Vec::new());
     let filter = RowFilter::new(&everything, ProductStatus::Active, &words).unwrap();
     let kept = |fields: TallyFields| {
-        let mut tally = RowTally::new(fields);
+        let mut tally = RowTally::new(fields, usize::MAX);
         tally.add(&category, &filter, &words);
         let tally = tally.finish(&words);
         let texts = tally.texts("ean").unwrap();

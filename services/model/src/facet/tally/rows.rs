@@ -1,5 +1,6 @@
 //! Counting rows.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FacetTally, KeyTally, TallyFields, TallySpecs};
 use crate::facet::rows::{
-    BRAND, COUNTRY, CategoryRows, Cell, CellRows, Field, RowFilter, RowSpec, RowValue, TextId,
-    ValueId, Vocabulary,
+    CategoryRows, Cell, CodedCell, ColumnCounts, Counted, Field, RowFilter, RowSpec, RowValue,
+    TextId, ValueId, Vocabulary,
 };
 use crate::facet::texts::{CountedText, ProductCounter, Texts};
 use crate::facet::{FacetKey, Numbers, is_identifying};
@@ -18,6 +19,7 @@ use crate::id::CategoryId;
 #[derive(Debug)]
 pub struct RowTally {
     fields: TallyFields,
+    max_texts: usize,
     built_in: BuiltIn,
     products: u64,
     /// The number of the first product of the next category, starting with 1.
@@ -26,7 +28,9 @@ pub struct RowTally {
     categories: HashMap<CategoryId, u64>,
     prices: Numbers<i64>,
     ratings: Vec<(f64, u64)>,
-    /// Groups of text values.
+    brands: Vec<(ValueId, u64)>,
+    countries: Vec<(ValueId, u64)>,
+    /// Groups of text values of products that may have several of the key.
     groups: FxHashMap<u32, CountedGroup>,
     /// The spellings that were met after another one of their group.
     spellings: FxHashMap<ValueId, ProductCounter>,
@@ -63,11 +67,24 @@ struct CountedKey {
     products: ProductCounter,
     by_kind: Vec<u64>,
     with_texts: ProductCounter,
+    /// The texts of products that have no other one of this key, with how many those are. A text may occur several times.
+    texts: Vec<(ValueId, u64)>,
     yes: ProductCounter,
     no: ProductCounter,
     numbers: Numbers,
     units: Vec<(TextId, u64)>,
     dates: Numbers,
+}
+
+/// What the values of cells are.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    Texts,
+    Prices,
+    Numbers,
+    Dates,
+    /// There are none.
+    None,
 }
 
 /// The products that a cell is counted for.
@@ -90,13 +107,6 @@ impl Products {
         counter.count - before
     }
 
-    fn number(self, numbers: &mut Numbers, n: f64) {
-        match self {
-            Self::Several(products) => numbers.add_products(n, products),
-            Self::One(product) => numbers.add(n, None, product),
-        }
-    }
-
     /// The number of values.
     const fn values(self) -> u64 {
         match self {
@@ -113,6 +123,7 @@ impl CountedKey {
             products: ProductCounter::default(),
             by_kind: Vec::new(),
             with_texts: ProductCounter::default(),
+            texts: Vec::new(),
             yes: ProductCounter::default(),
             no: ProductCounter::default(),
             numbers: Numbers::default(),
@@ -123,9 +134,10 @@ impl CountedKey {
 }
 
 impl RowTally {
-    /// Returns an empty tally that counts these facets.
+    /// Returns an empty tally that counts these facets, and keeps at most `max_texts` text values of each: the most
+    /// frequent ones.
     #[must_use]
-    pub fn new(fields: TallyFields) -> Self {
+    pub fn new(fields: TallyFields, max_texts: usize) -> Self {
         let counts = |key| fields.built_in.contains(&key);
         Self {
             built_in: BuiltIn {
@@ -136,14 +148,17 @@ impl RowTally {
                 ratings: counts(FacetKey::Rating),
             },
             fields,
+            max_texts,
             products: 0,
             next_number: 1,
             kinds: Vec::new(),
             categories: HashMap::new(),
             prices: Numbers::default(),
             ratings: Vec::new(),
-            spellings: FxHashMap::default(),
+            brands: Vec::new(),
+            countries: Vec::new(),
             groups: FxHashMap::default(),
+            spellings: FxHashMap::default(),
             places: FxHashMap::default(),
             keys: Vec::new(),
             last_key: 0,
@@ -168,12 +183,13 @@ impl RowTally {
             Field::Spec(key) => keys.contains(&key) == are_counted,
         };
         let before = self.next_number;
-        let products = rows.count_cells(filter, counts_field, |cell, rows| {
-            let products = match rows {
-                CellRows::Count(products) => Products::Several(products.into()),
-                CellRows::At(place) => Products::One(before + u64::from(place)),
-            };
-            self.count_cell(cell, products, vocabulary);
+        let products = rows.count_cells(filter, counts_field, |counted| match counted {
+            Counted::One(field, counts) => self.count_column(field, &counts),
+            Counted::OfSeveral(place, Cell::Spec(kind, spec)) => {
+                let product = before + u64::from(place);
+                self.count_one_of_several((kind, spec), product, vocabulary);
+            }
+            Counted::OfSeveral(..) => {}
         });
         self.next_number += u64::try_from(rows.rows().len()).unwrap_or(u64::MAX);
         let products = u64::try_from(products).unwrap_or(u64::MAX);
@@ -183,18 +199,71 @@ impl RowTally {
         }
     }
 
-    fn count_cell(&mut self, cell: Cell, products: Products, vocabulary: &Vocabulary) {
-        match cell {
-            Cell::Kind(kind) => {
-                let at = self.kind(kind);
-                self.kinds[at].1 += products.values();
+    /// Counts the cells of products that have one each in a field.
+    fn count_column(&mut self, field: Field, counts: &ColumnCounts<'_>) {
+        let labels: Vec<Cell> = counts.labels().collect();
+        let values_of: Vec<Values> = labels.iter().map(|label| Values::of(*label)).collect();
+        let mut products_of = vec![0; labels.len()];
+        let (mut texts, mut prices) = (Vec::new(), Vec::new());
+        let (mut numbers, mut dates) = (Vec::new(), Vec::new());
+        for (CodedCell { label, value }, products) in counts.cells() {
+            let products = u64::from(products);
+            products_of[label as usize] += products;
+            match values_of[label as usize] {
+                Values::Texts => texts.push((ValueId::from_bits(value), products)),
+                Values::Prices => prices.push((value.cast_signed(), products)),
+                Values::Numbers => numbers.push((number(f64::from_bits(value)), products)),
+                Values::Dates => dates.push((number(f64::from_bits(value)), products)),
+                Values::None => {}
             }
-            Cell::Brand(value) | Cell::Country(value) => {
-                self.count_value(value, products, vocabulary);
+        }
+        match field {
+            Field::Brand => self.brands.extend(texts),
+            Field::Country => self.countries.extend(texts),
+            Field::Price => self.prices.add_alone(prices),
+            Field::Spec(key) => {
+                let at = self.place(key);
+                let key = &mut self.keys[at];
+                key.texts.extend(texts);
+                key.numbers.add_alone(numbers);
+                key.dates.add_alone(dates);
             }
-            Cell::Price(price) => self.prices.add_products(price, products.values()),
-            Cell::Stars(stars) => super::rate(&mut self.ratings, stars.0, products.values()),
-            Cell::Spec(kind, spec) => self.count_spec((kind, spec), products, vocabulary),
+            Field::Kind | Field::Stars => {}
+        }
+        let counted = labels.into_iter().zip(products_of);
+        for (label, products) in counted.filter(|(_, products)| *products > 0) {
+            match label {
+                Cell::Kind(kind) => {
+                    let at = self.kind(kind);
+                    self.kinds[at].1 += products;
+                }
+                Cell::Stars(stars) => super::rate(&mut self.ratings, stars.0, products),
+                Cell::Spec(kind, spec) => {
+                    self.count_spec(kind, spec, Products::Several(products));
+                }
+                Cell::Brand(_) | Cell::Country(_) | Cell::Price(_) => {}
+            }
+        }
+    }
+
+    /// Counts a spec of a product that has several with its key.
+    fn count_one_of_several(
+        &mut self,
+        (kind, spec): (TextId, RowSpec),
+        product: u64,
+        vocabulary: &Vocabulary,
+    ) {
+        self.count_spec(kind, spec, Products::One(product));
+        let key = &mut self.keys[self.last_key];
+        match spec.value {
+            RowValue::Text(Some(value)) => self.count_text(value, product, vocabulary),
+            RowValue::Number(_, n) if n.0.is_finite() => {
+                key.numbers.add(number(n.0), None, product);
+            }
+            RowValue::Date(millis) if millis.0.is_finite() => {
+                key.dates.add(number(millis.0), None, product);
+            }
+            _ => {}
         }
     }
 
@@ -225,27 +294,24 @@ impl RowTally {
         })
     }
 
-    fn count_value(&mut self, value: ValueId, products: Products, vocabulary: &Vocabulary) {
+    fn count_text(&mut self, value: ValueId, product: u64, vocabulary: &Vocabulary) {
         let group = vocabulary.value_of(value).group;
         let group = self.groups.entry(group).or_insert_with(|| CountedGroup {
             products: ProductCounter::default(),
             first: value,
             with_first: ProductCounter::default(),
         });
-        products.count(&mut group.products);
-        products.count(if group.first == value {
+        group.products.add(product);
+        let spelling = if group.first == value {
             &mut group.with_first
         } else {
             self.spellings.entry(value).or_default()
-        });
+        };
+        spelling.add(product);
     }
 
-    fn count_spec(
-        &mut self,
-        (kind, spec): (TextId, RowSpec),
-        products: Products,
-        vocabulary: &Vocabulary,
-    ) {
+    /// Counts what a spec says beside its text or number.
+    fn count_spec(&mut self, kind: TextId, spec: RowSpec, products: Products) {
         let kind = self.kind(kind);
         let at = self.place(spec.key);
         let key = &mut self.keys[at];
@@ -255,9 +321,8 @@ impl RowTally {
         }
         key.by_kind[kind] += new;
         match spec.value {
-            RowValue::Text(Some(value)) => {
+            RowValue::Text(Some(_)) => {
                 products.count(&mut key.with_texts);
-                self.count_value(value, products, vocabulary);
             }
             RowValue::Boolean(true) => {
                 products.count(&mut key.yes);
@@ -265,16 +330,11 @@ impl RowTally {
             RowValue::Boolean(false) => {
                 products.count(&mut key.no);
             }
-            RowValue::Number(unit, n) if n.0.is_finite() => {
-                products.number(&mut key.numbers, n.0 + 0.0);
-                let Some(unit) = unit else { return };
+            RowValue::Number(Some(unit), n) if n.0.is_finite() => {
                 match key.units.iter_mut().find(|(known, _)| *known == unit) {
                     Some((_, count)) => *count += products.values(),
                     None => key.units.push((unit, products.values())),
                 }
-            }
-            RowValue::Date(millis) if millis.0.is_finite() => {
-                products.number(&mut key.dates, millis.0 + 0.0);
             }
             RowValue::Text(None) | RowValue::Number(..) | RowValue::Date(_) => {}
         }
@@ -283,25 +343,23 @@ impl RowTally {
     /// Returns the counts with their texts. When all keys are counted, those with nearly as many texts as products, which
     /// are offered on request only, have the number of their texts but not the texts.
     #[must_use]
-    pub fn finish(self, vocabulary: &Vocabulary) -> FacetTally {
-        let mut values = self.values(vocabulary);
-        let mut values_of = |key: Option<TextId>| {
-            let values = key.and_then(|key| values.remove(&key));
-            values.unwrap_or_default()
-        };
-        let texts = |values: Vec<(ValueId, u64)>| {
-            let values = values.into_iter();
-            values
-                .map(|(value, count)| counted_text(value, count, vocabulary))
-                .collect()
+    pub fn finish(mut self, vocabulary: &Vocabulary) -> FacetTally {
+        let surplus = self.join_texts(vocabulary);
+        let max_texts = self.max_texts;
+        let texts = |counted: Vec<(ValueId, u64)>, products, is_kept: &dyn Fn(u64) -> bool| {
+            let values = values(counted, &surplus, vocabulary);
+            let distinct = u64::try_from(values.len()).unwrap_or(u64::MAX);
+            let max = if is_kept(distinct) { max_texts } else { 0 };
+            let kept = most_frequent(values, max, vocabulary);
+            let others = distinct - u64::try_from(kept.len()).unwrap_or(u64::MAX);
+            Texts::of(kept, others, products)
         };
         // A product has one brand and one country.
-        let mut built_in = |name: &str| {
-            let counted = values_of(vocabulary.find(name));
+        let built_in = |counted: Vec<(ValueId, u64)>| {
             let products = counted.iter().map(|(_, count)| count).sum();
-            Texts::of(texts(counted), ProductCounter::of(products))
+            texts(counted, ProductCounter::of(products), &|_| true)
         };
-        let (brands, countries) = (built_in(BRAND), built_in(COUNTRY));
+        let (brands, countries) = (built_in(self.brands), built_in(self.countries));
         let mut tally = FacetTally::new(self.fields);
         tally.product = self.products;
         let kinds = self.kinds.into_iter();
@@ -313,6 +371,7 @@ impl RowTally {
         tally.countries = countries;
         tally.prices = self.prices;
         tally.ratings = self.ratings;
+        let are_all_counted = matches!(tally.fields.specs, TallySpecs::AllBut(_));
         for key in self.keys {
             let name = vocabulary.text_of(key.key);
             let at = tally.by_key.get(&**name).copied();
@@ -321,20 +380,15 @@ impl RowTally {
             for (unit, count) in key.units {
                 numbers.add_unit(vocabulary.text_of(unit), count);
             }
-            let values = values_of(Some(key.key));
-            let distinct = u64::try_from(values.len()).unwrap_or(u64::MAX);
-            let is_counted_only = matches!(tally.fields.specs, TallySpecs::AllBut(_))
-                && is_identifying(key.products.count, distinct);
+            let products = key.products.count;
             tally.keys[at] = KeyTally {
                 key: name.to_string(),
                 next: at + 1,
                 products: key.products,
                 by_kind: key.by_kind,
-                texts: if is_counted_only {
-                    Texts::without_values(distinct, key.with_texts)
-                } else {
-                    Texts::of(texts(values), key.with_texts)
-                },
+                texts: texts(key.texts, key.with_texts, &|distinct| {
+                    !(are_all_counted && is_identifying(products, distinct))
+                }),
                 yes: key.yes,
                 no: key.no,
                 numbers,
@@ -344,39 +398,100 @@ impl RowTally {
         tally
     }
 
-    /// Returns the most frequent spelling of each group of values, by key, with the number of products of the group.
-    fn values(&self, vocabulary: &Vocabulary) -> FxHashMap<TextId, Vec<(ValueId, u64)>> {
-        let mut labels: FxHashMap<u32, (u64, ValueId)> = FxHashMap::default();
-        let text = |value: ValueId| vocabulary.text_of(vocabulary.value_of(value).text);
-        for (value, seen) in &self.spellings {
-            let group = vocabulary.value_of(*value).group;
-            let Some(counted) = self.groups.get(&group) else {
-                continue;
-            };
-            let first = (counted.with_first.count, counted.first);
-            let best = labels.entry(group).or_insert(first);
-            let is_better =
-                seen.count > best.0 || (seen.count == best.0 && text(*value) < text(best.1));
-            if is_better {
-                *best = (seen.count, *value);
+    /// Adds the texts of products that may have several of a key to those of the others. Returns how much higher the counts
+    /// of all spellings are together than the number of products, for groups where they are.
+    fn join_texts(&mut self, vocabulary: &Vocabulary) -> FxHashMap<u32, u64> {
+        let mut spelled: FxHashMap<u32, u64> = FxHashMap::default();
+        let firsts = self.groups.values();
+        let firsts = firsts.map(|group| (group.first, group.with_first.count));
+        let others = self.spellings.iter();
+        let others = others.map(|(value, products)| (*value, products.count));
+        for (value, products) in firsts.chain(others) {
+            let text = vocabulary.value_of(value);
+            *spelled.entry(text.group).or_default() += products;
+            if let Some(at) = self.places.get(&text.key) {
+                self.keys[*at].texts.push((value, products));
             }
         }
-        let mut all: FxHashMap<TextId, Vec<(ValueId, u64)>> = FxHashMap::default();
         for (group, counted) in &self.groups {
-            let label = labels.get(group).map_or(counted.first, |(_, label)| *label);
-            let key = vocabulary.value_of(label).key;
-            let products = counted.products.count;
-            all.entry(key).or_default().push((label, products));
+            if let Some(spelled) = spelled.get_mut(group) {
+                *spelled -= counted.products.count;
+            }
         }
-        all
+        spelled.retain(|_, surplus| *surplus > 0);
+        spelled
     }
 }
 
-fn counted_text(label: ValueId, count: u64, vocabulary: &Vocabulary) -> CountedText {
-    let value = vocabulary.value_of(label);
-    CountedText {
-        label: Arc::clone(vocabulary.text_of(value.text)),
-        folded: Arc::clone(vocabulary.text_of(value.folded)),
-        count,
+impl Values {
+    /// Returns what the values of the cells with this label are.
+    const fn of(label: Cell) -> Self {
+        match label {
+            Cell::Price(_) => Self::Prices,
+            Cell::Brand(_) | Cell::Country(_) => Self::Texts,
+            Cell::Spec(_, spec) => match spec.value {
+                RowValue::Text(Some(_)) => Self::Texts,
+                RowValue::Number(_, n) if n.0.is_finite() => Self::Numbers,
+                RowValue::Date(millis) if millis.0.is_finite() => Self::Dates,
+                _ => Self::None,
+            },
+            Cell::Kind(_) | Cell::Stars(_) => Self::None,
+        }
     }
+}
+
+/// Turns -0.0 into 0.0, so that both are one value.
+fn number(n: f64) -> f64 {
+    n + 0.0
+}
+
+/// Returns the most frequent spelling of each group of texts with the number of products of the group.
+fn values(
+    counted: Vec<(ValueId, u64)>,
+    surplus: &FxHashMap<u32, u64>,
+    vocabulary: &Vocabulary,
+) -> Vec<(ValueId, u64)> {
+    let counted = counted.into_iter();
+    let with_group = counted.map(|(value, count)| (vocabulary.value_of(value).group, value, count));
+    let mut spellings: Vec<(u32, ValueId, u64)> = with_group.collect();
+    spellings.sort_unstable();
+    let groups = spellings.chunk_by(|a, b| a.0 == b.0);
+    let value = |group: &[(u32, ValueId, u64)]| {
+        let count =
+            |all: &[(u32, ValueId, u64)]| all.iter().map(|(_, _, count)| count).sum::<u64>();
+        let products = count(group) - surplus.get(&group[0].0).copied().unwrap_or(0);
+        let spellings = group.chunk_by(|a, b| a.1 == b.1);
+        let spellings = spellings.map(|same| (same[0].1, count(same)));
+        let label = spellings.min_by(|a, b| more_frequent(*a, *b, vocabulary));
+        (label.map_or(group[0].1, |(value, _)| value), products)
+    };
+    groups.map(value).collect()
+}
+
+/// Returns at most `max` texts, the most frequent ones, in no particular order.
+fn most_frequent(
+    mut values: Vec<(ValueId, u64)>,
+    max: usize,
+    vocabulary: &Vocabulary,
+) -> Vec<CountedText> {
+    if max < values.len() {
+        values.select_nth_unstable_by(max, |a, b| more_frequent(*a, *b, vocabulary));
+        values.truncate(max);
+    }
+    let values = values.into_iter();
+    let texts = values.map(|(value, count)| {
+        let text = vocabulary.value_of(value);
+        CountedText {
+            label: Arc::clone(vocabulary.text_of(text.text)),
+            folded: Arc::clone(vocabulary.text_of(text.folded)),
+            count,
+        }
+    });
+    texts.collect()
+}
+
+/// Compares two texts: the more frequent one is less, of equally frequent ones the first in alphabetical order.
+fn more_frequent(a: (ValueId, u64), b: (ValueId, u64), vocabulary: &Vocabulary) -> Ordering {
+    let text = |value: ValueId| vocabulary.text_of(vocabulary.value_of(value).text);
+    b.1.cmp(&a.1).then_with(|| text(a.0).cmp(text(b.0)))
 }
