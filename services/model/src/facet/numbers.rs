@@ -201,18 +201,12 @@ impl<N: Ordered> Numbers<N> {
             if single {
                 pairs = Vec::new();
             }
-            let is_in_order =
-                |counts: &[(N, u64)]| counts.is_sorted_by(|a, b| a.0.compare(&b.0).is_le());
-            let counts = if counts.is_empty() && is_in_order(&self.alone) {
-                &self.alone
-            } else {
-                counts.extend_from_slice(&self.alone);
-                counts.sort_by(|a, b| a.0.compare(&b.0));
-                &counts
-            };
+            counts.extend_from_slice(&self.alone);
+            // Fast for numbers that come in order.
+            counts.sort_by(|a, b| a.0.compare(&b.0));
             let mut runs: Vec<Run<N>> = Vec::with_capacity(counts.len());
             let mut until = 0;
-            for (number, count) in counts.iter().copied() {
+            for (number, count) in counts {
                 until += count;
                 match runs.last_mut().filter(|run| run.number == number) {
                     Some(run) => {

@@ -50,6 +50,7 @@ impl Number {
 }
 
 impl ValueId {
+    /// In a label, it stands for any.
     const FIRST: Self = Self(Number(NonZeroU32::MIN));
 
     fn to_bits(self) -> u64 {

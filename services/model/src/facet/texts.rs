@@ -18,7 +18,7 @@ pub struct Texts {
     values: Vec<ProductCounter>,
     /// Values that were counted elsewhere.
     counted: Vec<CountedText>,
-    /// The number of values that were counted elsewhere and are not kept: no more frequent than those that are.
+    /// The number of values that were counted elsewhere and are not kept.
     not_kept: u64,
 }
 
@@ -85,7 +85,7 @@ impl Texts {
         self.not_kept + u64::try_from(values).unwrap_or(u64::MAX)
     }
 
-    /// The most frequent values, at most `max_values`, most frequent first, equal counts by label.
+    /// The most frequent values, at most `max_values` and as many as are kept, most frequent first, equal counts by label.
     #[must_use]
     pub fn top(&self, max_values: usize) -> Vec<TextCount> {
         let mut best: Vec<(u64, &str)> = vec![(0, ""); self.values.len()];
@@ -153,7 +153,7 @@ impl Texts {
         }
     }
 
-    /// Returns values that were counted elsewhere, of which so many others are less frequent. No two of them fold alike.
+    /// Returns values that were counted elsewhere, the most frequent ones; `others` more are not kept. No two of them fold alike.
     pub(super) fn of(counted: Vec<CountedText>, others: u64, products: ProductCounter) -> Self {
         Self {
             products,

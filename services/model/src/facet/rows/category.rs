@@ -26,7 +26,7 @@ const PLACE_BYTES: usize = 32;
 #[derive(Debug)]
 pub(in crate::facet) enum Counted<'a> {
     /// The cells of rows that have one each.
-    One(Field, ColumnCounts<'a>),
+    Column(Field, ColumnCounts<'a>),
     /// A cell of the row at this place, which has several. They are passed on one after the other.
     OfSeveral(u32, Cell),
 }
@@ -333,7 +333,9 @@ impl CategoryRows {
                     counted(Counted::OfSeveral(place, cell));
                 }
             });
-            counted(Counted::One(*field, cells));
+            if !cells.is_empty() {
+                counted(Counted::Column(*field, cells));
+            }
         }
         matching.len()
     }

@@ -32,8 +32,8 @@ const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 3 } else { 512 };
 /// How many numbers may follow those in order, beside half as many as these.
 const MIN_UNORDERED: usize = if cfg!(test) { 2 } else { 256 };
 
-/// What a distinct cell needs in memory: itself, its hash, and its place in a table with the share of what is free.
-const CELL_BYTES: usize = size_of::<CodedCell>() + 8 + 8;
+/// What a cell or a label needs in memory beside itself: its hash, its place in a table, and its share of what is free.
+const ITEM_BYTES: usize = 24;
 /// What a column needs in memory beside its cells and codes: itself in a table, allocations, and room for few cells.
 const COLUMN_BYTES: usize = size_of::<Column>() + size_of::<Field>() + 200;
 
@@ -81,7 +81,7 @@ pub(super) struct Matching {
 /// What the rows of a category have in a field. Each distinct cell has a number, its code.
 #[derive(Debug)]
 pub(super) struct Column {
-    /// Cells that are the same but for a value, without their values. There are few.
+    /// Cells that are the same but for a value, without their values. There are few, unless there are many qualifiers.
     labels: IndexSet<Cell, FxBuildHasher>,
     /// By code.
     cells: IndexSet<CodedCell, FxBuildHasher>,
@@ -123,13 +123,17 @@ pub(in crate::facet) struct ColumnCounts<'a> {
 }
 
 impl ColumnCounts<'_> {
+    /// Whether no row has a cell.
+    pub(in crate::facet) fn is_empty(&self) -> bool {
+        self.counted.is_clear()
+    }
+
     /// Returns the cells without their values: those of a label differ only in this.
-    pub(in crate::facet) fn labels(&self) -> impl ExactSizeIterator<Item = Cell> {
+    pub(in crate::facet) fn labels(&self) -> impl Iterator<Item = Cell> {
         self.column.labels.iter().copied()
     }
 
-    /// Returns the cells that rows have and the number of these rows. Numbers are in ascending order, but for a few new ones
-    /// at the end.
+    /// Returns the cells that rows have and the number of these rows. Most numbers are in ascending order.
     pub(in crate::facet) fn cells(&self) -> impl Iterator<Item = (CodedCell, u32)> {
         let cells = self.column.cells.as_slice();
         let codes = self.counted.ones();
@@ -139,7 +143,7 @@ impl ColumnCounts<'_> {
 
 impl Cell {
     /// Divides a cell into its label and a value of which a column may have many.
-    fn split(self) -> (Self, u64) {
+    pub(in crate::facet) fn split(self) -> (Self, u64) {
         match self {
             Self::Kind(_) | Self::Stars(_) => (self, 0),
             Self::Brand(value) => (Self::Brand(ValueId::FIRST), value.to_bits()),
@@ -233,8 +237,9 @@ impl Column {
             Codes::OfAll(codes) => size_of_val(codes.as_slice()),
             Codes::OfFilled(codes) => size_of_val(codes.as_slice()),
         };
-        let labels = 2 * size_of::<Cell>() * self.labels.len();
-        COLUMN_BYTES + labels + CELL_BYTES * self.cells.len() + codes
+        let labels = (size_of::<Cell>() + ITEM_BYTES) * self.labels.len();
+        let cells = (size_of::<CodedCell>() + ITEM_BYTES) * self.cells.len();
+        COLUMN_BYTES + labels + cells + codes
     }
 
     /// Frees the memory that is reserved for more rows.
@@ -259,13 +264,7 @@ impl Column {
                 let filled = (0..).zip(codes.iter().copied());
                 Codes::OfFilled(filled.filter(|(_, code)| *code != NOTHING).collect())
             }
-            Codes::OfFilled(codes) => {
-                let mut all = vec![NOTHING; rows];
-                for (place, code) in codes {
-                    all[*place as usize] = *code;
-                }
-                Codes::OfAll(all)
-            }
+            Codes::OfFilled(codes) => Codes::OfAll(of_all(codes, rows)),
         };
     }
 
@@ -340,6 +339,11 @@ impl Column {
             Codes::OfFilled(codes) => {
                 let at = codes.partition_point(|(before, _)| *before < place);
                 codes.insert(at, (place, code));
+                // Every further one would move more of them.
+                let rows = codes.last().map_or(0, |(last, _)| *last as usize + 1);
+                if ROWS_PER_FILLED * codes.len() > rows {
+                    self.codes = Codes::OfAll(of_all(codes, rows));
+                }
             }
         }
     }
@@ -514,6 +518,15 @@ impl FacetRow {
         });
         iter::chain(built_in.map(|(field, cell)| (field, Some(cell))), specs)
     }
+}
+
+/// Returns the codes of so many rows from those of the filled ones.
+fn of_all(filled: &[(u32, u32)], rows: usize) -> Vec<u32> {
+    let mut all = vec![NOTHING; rows];
+    for (place, code) in filled {
+        all[*place as usize] = *code;
+    }
+    all
 }
 
 /// Returns where a filled row is.

@@ -193,7 +193,6 @@ fn changes() -> impl Strategy<Value = Changes> {
     prop::collection::vec((0_usize..20, prop::option::of(sample())), 0..20)
 }
 
-/// Few products, or so many that a category has more than 64.
 /// The most frequent texts of each facet, at most so many, and the numbers of products and texts.
 fn texts(tally: &FacetTally, max: usize) -> String {
     let keys = tally.keys().into_iter();
@@ -205,6 +204,7 @@ fn texts(tally: &FacetTally, max: usize) -> String {
     format!("{all:?}")
 }
 
+/// Few products, or so many that a category has more than 64.
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
     prop_oneof![
         9 => prop::collection::vec(sample(), 1..20),
@@ -611,16 +611,17 @@ fn values_of_identifying_keys_are_counted_but_not_kept() {
     }
     let everything = Condition::All(Vec::new());
     let filter = RowFilter::new(&everything, ProductStatus::Active, &words).unwrap();
-    let kept = |fields: TallyFields| {
-        let mut tally = RowTally::new(fields, usize::MAX);
+    let kept = |fields: TallyFields, max_texts| {
+        let mut tally = RowTally::new(fields, max_texts);
         tally.add(&category, &filter, &words);
         let tally = tally.finish(&words);
         let texts = tally.texts("ean").unwrap();
         (texts.distinct(), texts.products(), texts.top(100).len())
     };
-    assert_eq!(kept(TallyFields::all()), (21, 21, 0));
+    assert_eq!(kept(TallyFields::all(), 100), (21, 21, 0));
     let named = TallyFields::only(&[FacetKey::Spec("ean".to_owned())]);
-    assert_eq!(kept(named), (21, 21, 21));
+    assert_eq!(kept(named.clone(), 100), (21, 21, 21));
+    assert_eq!(kept(named, 3), (21, 21, 3));
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl RowTally {
         };
         let before = self.next_number;
         let products = rows.count_cells(filter, counts_field, |counted| match counted {
-            Counted::One(field, counts) => self.count_column(field, &counts),
+            Counted::Column(field, counts) => self.count_column(field, &counts),
             Counted::OfSeveral(place, Cell::Spec(kind, spec)) => {
                 let product = before + u64::from(place);
                 self.count_one_of_several((kind, spec), product, vocabulary);
@@ -212,8 +212,8 @@ impl RowTally {
             match values_of[label as usize] {
                 Values::Texts => texts.push((ValueId::from_bits(value), products)),
                 Values::Prices => prices.push((value.cast_signed(), products)),
-                Values::Numbers => numbers.push((number(f64::from_bits(value)), products)),
-                Values::Dates => dates.push((number(f64::from_bits(value)), products)),
+                Values::Numbers => numbers.push((without_sign_of_zero(value), products)),
+                Values::Dates => dates.push((without_sign_of_zero(value), products)),
                 Values::None => {}
             }
         }
@@ -255,15 +255,12 @@ impl RowTally {
     ) {
         self.count_spec(kind, spec, Products::One(product));
         let key = &mut self.keys[self.last_key];
-        match spec.value {
-            RowValue::Text(Some(value)) => self.count_text(value, product, vocabulary),
-            RowValue::Number(_, n) if n.0.is_finite() => {
-                key.numbers.add(number(n.0), None, product);
-            }
-            RowValue::Date(millis) if millis.0.is_finite() => {
-                key.dates.add(number(millis.0), None, product);
-            }
-            _ => {}
+        let (label, value) = Cell::Spec(kind, spec).split();
+        match Values::of(label) {
+            Values::Texts => self.count_text(ValueId::from_bits(value), product, vocabulary),
+            Values::Numbers => key.numbers.add(without_sign_of_zero(value), None, product),
+            Values::Dates => key.dates.add(without_sign_of_zero(value), None, product),
+            Values::Prices | Values::None => {}
         }
     }
 
@@ -440,9 +437,9 @@ impl Values {
     }
 }
 
-/// Turns -0.0 into 0.0, so that both are one value.
-fn number(n: f64) -> f64 {
-    n + 0.0
+/// Returns the number with these bits; 0.0 for -0.0, so that both are one value.
+fn without_sign_of_zero(bits: u64) -> f64 {
+    f64::from_bits(bits) + 0.0
 }
 
 /// Returns the most frequent spelling of each group of texts with the number of products of the group.
@@ -474,6 +471,9 @@ fn most_frequent(
     max: usize,
     vocabulary: &Vocabulary,
 ) -> Vec<CountedText> {
+    if max == 0 {
+        return Vec::new();
+    }
     if max < values.len() {
         values.select_nth_unstable_by(max, |a, b| more_frequent(*a, *b, vocabulary));
         values.truncate(max);
