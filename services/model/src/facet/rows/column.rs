@@ -8,12 +8,10 @@ use fixedbitset::FixedBitSet;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
+use self::codes::{Code, NOTHING, RowCodes, SEVERAL, with_codes};
 use super::{Bits, FacetRow, RowSpec, RowValue, TextId, ValueId};
 
-/// The code of a row that has several values: specs with the same key. Each is in the row only.
-const SEVERAL: u32 = u32::MAX - 1;
-/// The code of a row without a value.
-const NOTHING: u32 = u32::MAX;
+mod codes;
 
 /// To look up a filled row takes about as long as to pass on this many.
 const ROWS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 16 };
@@ -98,8 +96,8 @@ pub(super) struct Column {
 
 #[derive(Debug)]
 enum Codes {
-    /// For each row. Rows behind the last have none; after removals there may be fewer rows.
-    OfAll(Vec<u32>),
+    /// For each row.
+    OfAll(RowCodes),
     /// The place and the code of each filled row, in ascending order.
     OfFilled(Vec<(u32, u32)>),
 }
@@ -234,7 +232,7 @@ impl Column {
     /// Returns the size in memory, roughly.
     pub(super) fn bytes(&self) -> usize {
         let codes = match &self.codes {
-            Codes::OfAll(codes) => size_of_val(codes.as_slice()),
+            Codes::OfAll(codes) => codes.bytes(),
             Codes::OfFilled(codes) => size_of_val(codes.as_slice()),
         };
         let labels = (size_of::<Cell>() + ITEM_BYTES) * self.labels.len();
@@ -247,7 +245,7 @@ impl Column {
         self.labels.shrink_to_fit();
         self.cells.shrink_to_fit();
         match &mut self.codes {
-            Codes::OfAll(codes) => codes.shrink_to_fit(),
+            Codes::OfAll(codes) => codes.shrink(),
             Codes::OfFilled(codes) => codes.shrink_to_fit(),
         }
     }
@@ -260,11 +258,8 @@ impl Column {
             return;
         }
         self.codes = match &self.codes {
-            Codes::OfAll(codes) => {
-                let filled = (0..).zip(codes.iter().copied());
-                Codes::OfFilled(filled.filter(|(_, code)| *code != NOTHING).collect())
-            }
-            Codes::OfFilled(codes) => Codes::OfAll(of_all(codes, rows)),
+            Codes::OfAll(codes) => Codes::OfFilled(codes.filled()),
+            Codes::OfFilled(codes) => Codes::OfAll(RowCodes::of(codes, rows, self.cells.len())),
         };
     }
 
@@ -283,14 +278,10 @@ impl Column {
         for (after, before) in (0..).zip(&order) {
             code_after[*before] = after;
         }
-        let recode = |code: &mut u32| {
-            if let Some(after) = code_after.get(*code as usize) {
-                *code = *after;
-            }
-        };
+        let recode = |code: u32| code_after.get(code as usize).copied().unwrap_or(code);
         match &mut self.codes {
-            Codes::OfAll(codes) => codes.iter_mut().for_each(recode),
-            Codes::OfFilled(codes) => codes.iter_mut().for_each(|(_, code)| recode(code)),
+            Codes::OfAll(codes) => codes.replace(recode),
+            Codes::OfFilled(codes) => codes.iter_mut().for_each(|(_, code)| *code = recode(*code)),
         }
         self.cells = order.iter().map(|code| self.cells[*code]).collect();
         self.ordered += self.unordered;
@@ -326,12 +317,7 @@ impl Column {
         self.filled += 1;
         self.several += usize::from(code == SEVERAL);
         match &mut self.codes {
-            Codes::OfAll(codes) => {
-                if codes.len() <= place as usize {
-                    codes.resize(place as usize + 1, NOTHING);
-                }
-                codes[place as usize] = code;
-            }
+            Codes::OfAll(codes) => codes.put(place, code),
             // Most rows are added behind all others.
             Codes::OfFilled(codes) if codes.last().is_none_or(|(last, _)| *last < place) => {
                 codes.push((place, code));
@@ -342,7 +328,7 @@ impl Column {
                 // Every further one would move more of them.
                 let rows = codes.last().map_or(0, |(last, _)| *last as usize + 1);
                 if ROWS_PER_FILLED * codes.len() > rows {
-                    self.codes = Codes::OfAll(of_all(codes, rows));
+                    self.codes = Codes::OfAll(RowCodes::of(codes, rows, self.cells.len()));
                 }
             }
         }
@@ -352,7 +338,7 @@ impl Column {
     pub(super) fn take(&mut self, place: u32) -> u32 {
         self.filled -= 1;
         let code = match &mut self.codes {
-            Codes::OfAll(codes) => std::mem::replace(&mut codes[place as usize], NOTHING),
+            Codes::OfAll(codes) => codes.take(place),
             Codes::OfFilled(codes) => {
                 find_filled(codes, place).map_or(NOTHING, |at| codes.remove(at).1)
             }
@@ -390,16 +376,10 @@ impl Column {
         let mut found = FixedBitSet::with_capacity(rows);
         match &self.codes {
             Codes::OfAll(codes) if only_range_holds => {
-                find_within(codes, low..high, &mut found);
+                with_codes!(codes, codes => find_within(codes, low..high, &mut found));
             }
             Codes::OfAll(codes) => {
-                let blocks = found.as_mut_slice().iter_mut();
-                let places = (0..).step_by(BLOCK);
-                for ((block, codes), first) in blocks.zip(codes.chunks(BLOCK)).zip(places) {
-                    for (bit, code) in (0..).zip(codes) {
-                        *block |= usize::from(holds(first + bit, *code)) << bit;
-                    }
-                }
+                with_codes!(codes, codes => find_each(codes, holds, &mut found));
             }
             Codes::OfFilled(codes) => {
                 let holding = codes.iter().filter(|(place, code)| holds(*place, *code));
@@ -414,7 +394,7 @@ impl Column {
         &'a self,
         matching: &Matching,
         counts: &'a mut Vec<u32>,
-        mut each_several: impl FnMut(u32),
+        each_several: impl FnMut(u32),
     ) -> ColumnCounts<'a> {
         counts.clear();
         let rows = matching.rows.len();
@@ -427,11 +407,7 @@ impl Column {
             self.count_codes::<1>(matching, counts);
         }
         if self.several > 0 {
-            self.for_each_of(matching, |place, code| {
-                if code == SEVERAL {
-                    each_several(place);
-                }
-            });
+            self.each_with_several(matching, each_several);
         }
         // Many counts are zero, in no order that a processor could predict: they are passed over in blocks.
         let mut counted = FixedBitSet::with_capacity(counts.len());
@@ -450,44 +426,34 @@ impl Column {
         let (counters, _) = counts.as_chunks_mut::<PER_CELL>();
         let mut lane = 0;
         // Rows with no value or several have a place behind all cells: a processor could not predict which those are.
-        self.for_each_of(matching, move |_, code| {
+        let mut count = |code: u32| {
             counters[(code as usize).min(cells)][lane] += 1;
             lane = (lane + 1) % PER_CELL;
-        });
+        };
+        match &self.codes {
+            Codes::OfAll(codes) => {
+                with_codes!(codes, codes => each_of(codes, matching, |_, code| count(code.code_or_above())));
+            }
+            Codes::OfFilled(codes) => each_filled(codes, matching, |_, code| count(code)),
+        }
         for cell in 0..cells {
             counts[cell] = counts[PER_CELL * cell..][..PER_CELL].iter().sum();
         }
         counts.truncate(cells);
     }
 
-    /// Passes on each filled row among these and its code; an empty one may be passed on too, with [`NOTHING`].
-    fn for_each_of(&self, matching: &Matching, mut each: impl FnMut(u32, u32)) {
+    /// Passes on the rows among these that have several values.
+    fn each_with_several(&self, matching: &Matching, mut each: impl FnMut(u32)) {
+        let mut of = |place: u32, code: u32| {
+            if code == SEVERAL {
+                each(place);
+            }
+        };
         match &self.codes {
-            Codes::OfAll(codes) if matching.is_all() => {
-                let codes = (0..).zip(codes);
-                codes.for_each(|(place, code)| each(place, *code));
-            }
             Codes::OfAll(codes) => {
-                for place in &matching.places {
-                    if let Some(code) = codes.get(*place as usize) {
-                        each(*place, *code);
-                    }
-                }
+                with_codes!(codes, codes => each_of(codes, matching, |place, code| of(place, code.code())));
             }
-            Codes::OfFilled(codes) if matching.len() < codes.len() / ROWS_PER_LOOKUP => {
-                for place in &matching.places {
-                    if let Some(at) = find_filled(codes, *place) {
-                        each(*place, codes[at].1);
-                    }
-                }
-            }
-            Codes::OfFilled(codes) => {
-                for (place, code) in codes {
-                    if matching.rows.contains(*place as usize) {
-                        each(*place, *code);
-                    }
-                }
-            }
+            Codes::OfFilled(codes) => each_filled(codes, matching, of),
         }
     }
 }
@@ -520,13 +486,35 @@ impl FacetRow {
     }
 }
 
-/// Returns the codes of so many rows from those of the filled ones.
-fn of_all(filled: &[(u32, u32)], rows: usize) -> Vec<u32> {
-    let mut all = vec![NOTHING; rows];
-    for (place, code) in filled {
-        all[*place as usize] = *code;
+/// Passes on each row among these and its code, which may be [`NOTHING`].
+fn each_of<T: Code>(codes: &[T], matching: &Matching, mut each: impl FnMut(u32, T)) {
+    if matching.is_all() {
+        let codes = (0..).zip(codes);
+        codes.for_each(|(place, code)| each(place, *code));
+        return;
     }
-    all
+    for place in &matching.places {
+        if let Some(code) = codes.get(*place as usize) {
+            each(*place, *code);
+        }
+    }
+}
+
+/// Passes on each filled row among these and its code.
+fn each_filled(codes: &[(u32, u32)], matching: &Matching, mut each: impl FnMut(u32, u32)) {
+    if matching.len() < codes.len() / ROWS_PER_LOOKUP {
+        for place in &matching.places {
+            if let Some(at) = find_filled(codes, *place) {
+                each(*place, codes[at].1);
+            }
+        }
+        return;
+    }
+    for (place, code) in codes {
+        if matching.rows.contains(*place as usize) {
+            each(*place, *code);
+        }
+    }
 }
 
 /// Returns where a filled row is.
@@ -534,25 +522,40 @@ fn find_filled(codes: &[(u32, u32)], place: u32) -> Option<usize> {
     codes.binary_search_by_key(&place, |(place, _)| *place).ok()
 }
 
-/// Finds the indices of values that are in a range.
-fn find_within(values: &[u32], range: Range<u32>, found: &mut FixedBitSet) {
-    let (blocks, rest) = values.as_chunks();
-    let mut last = [range.end; BLOCK];
-    last[..rest.len()].copy_from_slice(rest);
-    let blocks = blocks.iter().chain([&last]);
-    for (block, values) in found.as_mut_slice().iter_mut().zip(blocks) {
-        *block = are_within(values, &range);
+/// Finds the rows for which a test holds.
+fn find_each(codes: &[impl Code], holds: impl Fn(u32, u32) -> bool, found: &mut FixedBitSet) {
+    let blocks = found.as_mut_slice().iter_mut();
+    let places = (0..).step_by(BLOCK);
+    for ((block, codes), first) in blocks.zip(codes.chunks(BLOCK)).zip(places) {
+        for (bit, code) in (0..).zip(codes) {
+            *block |= usize::from(holds(first + bit, code.code())) << bit;
+        }
     }
 }
 
-/// Returns a bit for each value: whether it is in a range.
-fn are_within(values: &[u32; BLOCK], range: &Range<u32>) -> usize {
+/// Finds the indices of values that are in a range.
+fn find_within<T: Copy + Into<u32>>(values: &[T], range: Range<u32>, found: &mut FixedBitSet) {
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    let found = found.as_mut_slice();
+    // After removals there may be fewer rows than codes.
+    let (of_blocks, of_rest) = found.split_at_mut(blocks.len().min(found.len()));
+    for (block, values) in of_blocks.iter_mut().zip(blocks) {
+        *block = are_within(values, &range);
+    }
+    if let Some(last) = of_rest.first_mut() {
+        *last = are_within(rest, &range);
+    }
+}
+
+/// Returns a bit for each of at most as many values as a block has: whether it is in a range.
+#[inline]
+fn are_within<T: Copy + Into<u32>>(values: &[T], range: &Range<u32>) -> usize {
     // The product has the lowest bits of the eight bytes in its highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let length = range.end - range.start;
     let mut flags = [0_u8; BLOCK];
     for (flag, value) in flags.iter_mut().zip(values) {
-        *flag = u8::from(value.wrapping_sub(range.start) < length);
+        *flag = u8::from((*value).into().wrapping_sub(range.start) < length);
     }
     let mut bytes = [0; size_of::<usize>()];
     for (byte, eight) in bytes.iter_mut().zip(flags.as_chunks().0) {

@@ -15,3 +15,61 @@ fn values_within_a_range_are_found_in_blocks_and_in_the_rest() {
         }
     }
 }
+
+#[test]
+fn codes_behind_the_last_row_are_passed_over() {
+    let mut values = vec![0_u8; 70];
+    values.resize(300, u8::MAX);
+    let mut found = FixedBitSet::with_capacity(70);
+    find_within(&values, 0..1, &mut found);
+    assert_eq!(found.count_ones(..), 70);
+}
+
+#[test]
+fn codes_are_as_narrow_as_the_number_of_cells_allows() {
+    for (cells, bytes) in [(254, 1), (255, 2), (65_534, 2), (65_535, 4)] {
+        let mut column = Column::new();
+        // In an order of its own, so that the codes change when they are put in order.
+        let prices = (0..cells).map(|at| i64::from(at) * 7_919 % i64::from(cells));
+        for (place, price) in (0..).zip(prices.clone()) {
+            let code = column.code(Some(Cell::Price(price)));
+            column.put(place, code);
+        }
+        column.put(cells, SEVERAL);
+        let rows = cells as usize + 2;
+        column.fit(rows);
+        let is_narrow = match &column.codes {
+            Codes::OfAll(RowCodes::One(_)) => bytes == 1,
+            Codes::OfAll(RowCodes::Two(_)) => bytes == 2,
+            Codes::OfAll(RowCodes::Four(_)) => bytes == 4,
+            Codes::OfFilled(_) => false,
+        };
+        assert!(is_narrow, "{cells} cells");
+        let mut all = FixedBitSet::with_capacity(rows);
+        all.insert_range(..);
+        let (mut counts, mut several) = (Vec::new(), Vec::new());
+        let counted = column.count(&Matching::new(all), &mut counts, |place| {
+            several.push(place);
+        });
+        let counted: Vec<(u64, u32)> = counted.cells().map(|(cell, n)| (cell.value, n)).collect();
+        let expected: Vec<(u64, u32)> = (0..u64::from(cells)).map(|price| (price, 1)).collect();
+        assert!(counted == expected, "{cells} cells");
+        assert_eq!(several, [cells]);
+        let taken: Vec<u32> = (0..cells).map(|place| column.take(place)).collect();
+        let prices: Vec<u32> = prices.map(|price| u32::try_from(price).unwrap()).collect();
+        assert!(taken == prices, "{cells} cells");
+        assert_eq!(column.take(cells), SEVERAL);
+    }
+}
+
+#[test]
+fn codes_widen_for_new_cells() {
+    let mut column = Column::new();
+    for n in 0..300_u32 {
+        column.fit(n as usize);
+        let code = column.code(Some(Cell::Price(n.into())));
+        column.put(n, code);
+    }
+    assert!(matches!(&column.codes, Codes::OfAll(RowCodes::Two(_))));
+    assert!((0..300).all(|place| column.take(place) == place));
+}
