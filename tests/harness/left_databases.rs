@@ -2,6 +2,7 @@
 //! most tests.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use futures_util::TryStreamExt as _;
@@ -14,7 +15,7 @@ use vitrine_model::id::ProductId;
 /// How many databases are left before the oldest is used: its last commands have ended by then.
 const SPARE: usize = 4;
 /// A database with more documents is dropped, which is faster than to empty it.
-const MAX_DOCUMENTS: u64 = 2_000;
+const MAX_DOCUMENTS: i64 = 2_000;
 
 /// Collections with their options and indexes.
 type Shape = BTreeMap<String, (Document, Vec<Document>)>;
@@ -78,20 +79,22 @@ impl LeftDatabases {
         if shape(database).await? != *new {
             return Ok(false);
         }
-        let majority = WriteConcern::builder().w(Acknowledgment::Majority).build();
-        let (mut full, mut documents) = (Vec::new(), 0);
-        for name in new.keys() {
-            let collection = database.collection::<Document>(name);
-            let count = collection.estimated_document_count().await?;
-            documents += count;
-            full.extend((count > 0).then_some(collection));
-        }
+        let (full, documents) = full_collections(database, new.keys()).await?;
         if documents > MAX_DOCUMENTS {
             return Ok(false);
         }
-        for collection in full {
+        let last = full.len().saturating_sub(1);
+        for (at, name) in full.iter().enumerate() {
+            let collection = database.collection::<Document>(name);
+            // What the majority has after the last write, it has after those before.
+            let acknowledgment = if at < last {
+                Acknowledgment::Nodes(1)
+            } else {
+                Acknowledgment::Majority
+            };
+            let concern = WriteConcern::builder().w(acknowledgment).build();
             let delete = collection.delete_many(doc! {});
-            delete.write_concern(majority.clone()).await?;
+            delete.write_concern(concern).await?;
         }
         Ok(true)
     }
@@ -101,23 +104,49 @@ impl LeftDatabases {
     }
 }
 
-/// Returns the collections of a database with their options and indexes.
+/// Returns the collections of a database with their options and indexes: all in one command.
 async fn shape(database: &Database) -> Result<Shape> {
-    let listed = doc! { "listCollections": 1, "filter": { "type": "collection" } };
-    let listed: Vec<Document> = database
-        .run_cursor_command(listed)
-        .await?
-        .try_collect()
-        .await?;
-    let mut shape = Shape::new();
-    for collection in listed {
+    let stages = vec![
+        doc! { "$listCatalog": {} },
+        doc! { "$match": { "db": database.name(), "type": "collection" } },
+        doc! { "$project": { "name": 1, "options": "$md.options", "indexes": "$md.indexes.spec" } },
+        doc! { "$unset": ["_id", "options.uuid"] },
+    ];
+    let admin = database.client().database("admin");
+    let listed: Vec<Document> = admin.aggregate(stages).await?.try_collect().await?;
+    let shape = listed.into_iter().map(|collection| {
         let name = collection.get_str("name").unwrap_or_default().to_owned();
         let options = collection.get_document("options").cloned();
-        let indexes = doc! { "listIndexes": &name };
-        let indexes = database.run_cursor_command(indexes).await?;
-        let mut indexes: Vec<Document> = indexes.try_collect().await?;
+        let indexes = collection.get_array("indexes").into_iter().flatten();
+        let indexes = indexes.filter_map(|index| index.as_document().cloned());
+        let mut indexes: Vec<Document> = indexes.collect();
         indexes.sort_by_key(|index| index.get_str("name").unwrap_or_default().to_owned());
-        shape.insert(name, (options.unwrap_or_default(), indexes));
+        (name, (options.unwrap_or_default(), indexes))
+    });
+    Ok(shape.collect())
+}
+
+/// Returns the names of those collections that are not empty, and the number of their documents, up to one more than
+/// [`MAX_DOCUMENTS`] of each: all in one command.
+async fn full_collections<'a>(
+    database: &Database,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<(Vec<String>, i64)> {
+    let counted = |name: &String| {
+        let group = doc! { "_id": { "$literal": name }, "documents": { "$sum": 1 } };
+        [
+            doc! { "$limit": MAX_DOCUMENTS + 1 },
+            doc! { "$group": group },
+        ]
+    };
+    let union = |name| doc! { "$unionWith": { "coll": name, "pipeline": counted(name) } };
+    let stages = iter::once(doc! { "$documents": [] }).chain(names.map(union));
+    let counts = database.aggregate(stages).await?;
+    let counts: Vec<Document> = counts.try_collect().await?;
+    let (mut full, mut all) = (Vec::new(), 0);
+    for count in counts {
+        full.push(count.get_str("_id").unwrap_or_default().to_owned());
+        all += i64::from(count.get_i32("documents").unwrap_or_default());
     }
-    Ok(shape)
+    Ok((full, all))
 }
