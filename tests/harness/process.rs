@@ -166,15 +166,19 @@ impl Service {
         self.status("VmRSS:")
     }
 
+    /// Whether the kernel may give it huge pages of memory.
+    ///
+    /// # Panics
+    /// When it is gone.
+    #[must_use]
+    pub fn may_have_huge_pages(&self) -> bool {
+        status_of(self.child.id(), "THP_enabled:") == "1"
+    }
+
     fn status(&self, of: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let status = status.expect("the service runs");
-        let value = status.lines().find_map(|line| line.strip_prefix(of));
-        let kib = value.and_then(|value| value.trim().strip_suffix(" kB"));
-        1024 * kib
-            .expect("a number of kB")
-            .parse::<u64>()
-            .expect("a number")
+        let value = status_of(self.child.id(), of);
+        let kib = value.strip_suffix(" kB").expect("a number of kB");
+        1024 * kib.parse::<u64>().expect("a number")
     }
 
     /// Sends it a signal: `TERM`, `KILL`.
@@ -249,4 +253,12 @@ fn collect(from: impl Read + Send + 'static, into: &Arc<Mutex<String>>) {
             output.push('\n');
         }
     });
+}
+
+/// Returns what the kernel says of a process.
+fn status_of(process: u32, of: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.expect("the process runs");
+    let value = status.lines().find_map(|line| line.strip_prefix(of));
+    value.expect("the kernel says it").trim().to_owned()
 }

@@ -16,6 +16,8 @@ use vitrine_model::money::Currency;
 use vitrine_mongod::Claim;
 use vitrine_storage::{Store, StoreOptions};
 
+use crate::operators::with_service;
+
 /// Runs a future on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -336,6 +338,20 @@ fn a_standalone_server_is_refused_with_the_reason() {
             "{said}"
         );
     }
+}
+
+/// The empty parts of huge pages would be a good part of a small process, and the time they save is not seen in it.
+#[test]
+fn a_process_has_huge_pages_only_for_a_large_memory_of_products() {
+    test(async |app| {
+        for (megabytes, may_have) in [("0", false), ("64", false), ("256", true)] {
+            let options = ["--product-memory", megabytes];
+            with_service(app, &options, async |_, service| {
+                assert_eq!(service.may_have_huge_pages(), may_have, "{megabytes} MB");
+            })
+            .await;
+        }
+    });
 }
 
 /// The driver closes the connection of a dropped future, which stalls its pool. A request that runs
