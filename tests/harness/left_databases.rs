@@ -6,23 +6,23 @@ use std::iter;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::{Document, doc};
-use mongodb::error::Result;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::error::{Error, Result};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::{Client, Database};
 use vitrine_model::id::ProductId;
 
 /// How many databases are left before the oldest is used: its last commands have ended by then.
-const SPARE: usize = 4;
+pub const SPARE: usize = 4;
 /// A database with more documents is dropped, which is faster than to empty it.
-const MAX_DOCUMENTS: i64 = 2_000;
+pub const MAX_DOCUMENTS: i32 = 2_000;
 
 /// Collections with their options and indexes.
 type Shape = BTreeMap<String, (Document, Vec<Document>)>;
 
 /// The databases of one server that tests have left.
-#[derive(Debug)]
-pub(crate) struct LeftDatabases {
+#[derive(Debug, Default)]
+pub struct LeftDatabases {
     names: Mutex<VecDeque<String>>,
     /// What a new database looks like.
     new: OnceLock<Shape>,
@@ -34,7 +34,9 @@ pub(crate) fn new_name() -> String {
 }
 
 impl LeftDatabases {
-    pub(crate) const fn new() -> Self {
+    /// Creates a list of none.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             names: Mutex::new(VecDeque::new()),
             new: OnceLock::new(),
@@ -42,12 +44,15 @@ impl LeftDatabases {
     }
 
     /// Adds a database that a test has left.
-    pub(crate) fn add(&self, name: String) {
+    pub fn add(&self, name: String) {
         self.names().push_back(name);
     }
 
-    /// Records what a new database looks like.
-    pub(crate) async fn learn(&self, database: &Database) -> Result<()> {
+    /// Records what a new database looks like, unless it is known.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn learn(&self, database: &Database) -> Result<()> {
         if self.new.get().is_none() {
             let shape = shape(database).await?;
             let _ = self.new.set(shape);
@@ -55,9 +60,9 @@ impl LeftDatabases {
         Ok(())
     }
 
-    /// Returns the name of an empty database. One that a test has changed is dropped; so is one
-    /// that cannot be emptied, for example because a killed process holds a lock in it.
-    pub(crate) async fn take(&self, client: &Client) -> Option<String> {
+    /// Empties the oldest database and returns its name, if there are more than [`SPARE`]. One with another shape is dropped,
+    /// and so is one that cannot be emptied, for example because a killed process holds a lock in it.
+    pub async fn take(&self, client: &Client) -> Option<String> {
         let oldest = {
             let mut names = self.names();
             (names.len() > SPARE).then(|| names.pop_front()).flatten()?
@@ -79,22 +84,16 @@ impl LeftDatabases {
         if shape(database).await? != *new {
             return Ok(false);
         }
-        let (full, documents) = full_collections(database, new.keys()).await?;
+        let (filled, documents) = filled_collections(database, new).await?;
         if documents > MAX_DOCUMENTS {
             return Ok(false);
         }
-        let last = full.len().saturating_sub(1);
-        for (at, name) in full.iter().enumerate() {
-            let collection = database.collection::<Document>(name);
-            // What the majority has after the last write, it has after those before.
-            let acknowledgment = if at < last {
-                Acknowledgment::Nodes(1)
-            } else {
-                Acknowledgment::Majority
-            };
-            let concern = WriteConcern::builder().w(acknowledgment).build();
-            let delete = collection.delete_many(doc! {});
-            delete.write_concern(concern).await?;
+        if let Some((last, others)) = filled.split_last() {
+            for name in others {
+                clear(database, name, Acknowledgment::Nodes(1)).await?;
+            }
+            // A majority that has the last deletion has the earlier ones too.
+            clear(database, last, Acknowledgment::Majority).await?;
         }
         Ok(true)
     }
@@ -104,7 +103,18 @@ impl LeftDatabases {
     }
 }
 
-/// Returns the collections of a database with their options and indexes: all in one command.
+async fn clear(database: &Database, name: &str, acknowledgment: Acknowledgment) -> Result<()> {
+    let concern = WriteConcern::builder().w(acknowledgment).build();
+    let collection = database.collection::<Document>(name);
+    collection
+        .delete_many(doc! {})
+        .write_concern(concern)
+        .await?;
+    Ok(())
+}
+
+/// Returns the collections of a database with their options and indexes, in one command. It reads those of all databases
+/// of the server, which are about ten.
 async fn shape(database: &Database) -> Result<Shape> {
     let stages = vec![
         doc! { "$listCatalog": {} },
@@ -114,39 +124,37 @@ async fn shape(database: &Database) -> Result<Shape> {
     ];
     let admin = database.client().database("admin");
     let listed: Vec<Document> = admin.aggregate(stages).await?.try_collect().await?;
-    let shape = listed.into_iter().map(|collection| {
-        let name = collection.get_str("name").unwrap_or_default().to_owned();
-        let options = collection.get_document("options").cloned();
-        let indexes = collection.get_array("indexes").into_iter().flatten();
-        let indexes = indexes.filter_map(|index| index.as_document().cloned());
-        let mut indexes: Vec<Document> = indexes.collect();
+    let mut shape = Shape::new();
+    for collection in listed {
+        let name = collection.get_str("name").map_err(Error::custom)?;
+        let options = collection.get_document("options").map_err(Error::custom)?;
+        let indexes = collection.get_array("indexes").map_err(Error::custom)?;
+        let indexes = indexes.iter().filter_map(Bson::as_document);
+        let mut indexes: Vec<Document> = indexes.cloned().collect();
         indexes.sort_by_key(|index| index.get_str("name").unwrap_or_default().to_owned());
-        (name, (options.unwrap_or_default(), indexes))
-    });
-    Ok(shape.collect())
+        shape.insert(name.to_owned(), (options.clone(), indexes));
+    }
+    Ok(shape)
 }
 
-/// Returns the names of those collections that are not empty, and the number of their documents, up to one more than
-/// [`MAX_DOCUMENTS`] of each: all in one command.
-async fn full_collections<'a>(
-    database: &Database,
-    names: impl Iterator<Item = &'a String>,
-) -> Result<(Vec<String>, i64)> {
+/// Returns the collections that have documents, and how many documents these are, in one command. Counting stops in each
+/// after one more than [`MAX_DOCUMENTS`].
+async fn filled_collections(database: &Database, shape: &Shape) -> Result<(Vec<String>, i32)> {
     let counted = |name: &String| {
-        let group = doc! { "_id": { "$literal": name }, "documents": { "$sum": 1 } };
+        let group = doc! { "_id": name, "documents": { "$sum": 1 } };
         [
             doc! { "$limit": MAX_DOCUMENTS + 1 },
             doc! { "$group": group },
         ]
     };
     let union = |name| doc! { "$unionWith": { "coll": name, "pipeline": counted(name) } };
-    let stages = iter::once(doc! { "$documents": [] }).chain(names.map(union));
+    let stages = iter::once(doc! { "$documents": [] }).chain(shape.keys().map(union));
     let counts = database.aggregate(stages).await?;
     let counts: Vec<Document> = counts.try_collect().await?;
-    let (mut full, mut all) = (Vec::new(), 0);
+    let (mut filled, mut all) = (Vec::new(), 0);
     for count in counts {
-        full.push(count.get_str("_id").unwrap_or_default().to_owned());
-        all += i64::from(count.get_i32("documents").unwrap_or_default());
+        filled.push(count.get_str("_id").map_err(Error::custom)?.to_owned());
+        all += count.get_i32("documents").map_err(Error::custom)?;
     }
-    Ok((full, all))
+    Ok((filled, all))
 }

@@ -32,6 +32,7 @@
 //! | [`http`] | a minimal HTTP client for it |
 //! | [`browser`] | a headless browser for its pages |
 //! | [`mongod`] | the database server of a test run |
+//! | [`left_databases`] | databases that tests have left, emptied for the next tests |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
 //! | [`expensive`] | the most expensive requests that a stranger may send |
@@ -47,7 +48,7 @@ pub mod eventually;
 pub mod expensive;
 pub mod faults;
 pub mod http;
-mod left_databases;
+pub mod left_databases;
 pub mod mongod;
 pub mod mutations;
 pub mod node;

@@ -166,17 +166,17 @@ impl Service {
         self.status("VmRSS:")
     }
 
-    /// Whether the kernel may give it huge pages of memory.
+    /// Returns whether the kernel may give it huge pages of memory.
     ///
     /// # Panics
     /// When it is gone.
     #[must_use]
     pub fn may_have_huge_pages(&self) -> bool {
-        status_of(self.child.id(), "THP_enabled:") == "1"
+        may_have_huge_pages(self.child.id())
     }
 
-    fn status(&self, of: &str) -> u64 {
-        let value = status_of(self.child.id(), of);
+    fn status(&self, field: &str) -> u64 {
+        let value = status_of(self.child.id(), field);
         let kib = value.strip_suffix(" kB").expect("a number of kB");
         1024 * kib.parse::<u64>().expect("a number")
     }
@@ -255,10 +255,20 @@ fn collect(from: impl Read + Send + 'static, into: &Arc<Mutex<String>>) {
     });
 }
 
-/// Returns what the kernel says of a process.
-fn status_of(process: u32, of: &str) -> String {
+/// Returns whether the kernel may give huge pages of memory to a process.
+///
+/// # Panics
+/// When it is gone.
+#[must_use]
+pub fn may_have_huge_pages(process: u32) -> bool {
+    status_of(process, "THP_enabled:") == "1"
+}
+
+/// Returns a field of `/proc/PID/status`.
+fn status_of(process: u32, field: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"));
     let status = status.expect("the process runs");
-    let value = status.lines().find_map(|line| line.strip_prefix(of));
-    value.expect("the kernel says it").trim().to_owned()
+    let value = status.lines().find_map(|line| line.strip_prefix(field));
+    let value = value.unwrap_or_else(|| panic!("the kernel reports no {field}"));
+    value.trim().to_owned()
 }

@@ -41,6 +41,7 @@ mod import_threads;
 mod imports;
 mod killed_imports;
 mod kills;
+mod left_databases;
 mod lists;
 mod lists_from_rows;
 mod mappings;

@@ -45,9 +45,6 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 async fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
     let command = cli.command.clone().unwrap_or(Command::Dev);
-    if matches!(command, Command::Dev | Command::Serve | Command::Work) {
-        cli.memory.choose_pages();
-    }
     match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => Box::pin(serve::run(&cli)).await,

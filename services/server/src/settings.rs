@@ -103,7 +103,33 @@ impl Cli {
         }
         Self::from_arg_matches(&matches)
     }
+
+    /// Turns huge pages of memory off for `serve` and `work`, unless much is kept in memory. If a mongod runs on this machine,
+    /// it would inherit that, and they stay.
+    pub fn limit_huge_pages(&self) {
+        if self.needs_no_huge_pages() {
+            turn_huge_pages_off();
+        }
+    }
+
+    fn needs_no_huge_pages(&self) -> bool {
+        let is_long_and_small = match self.command {
+            Some(Command::Serve) => !self.memory.needs_huge_pages(),
+            Some(Command::Work) => true,
+            _ => false,
+        };
+        is_long_and_small && self.common.mongodb_uri.is_some()
+    }
 }
+
+#[cfg(target_os = "linux")]
+fn turn_huge_pages_off() {
+    // Sandboxes may forbid it; the process then only uses more memory.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn turn_huge_pages_off() {}
 
 /// The commands that keep or delete pictures.
 const PICTURES: &str = "dev, serve and work";
@@ -492,6 +518,33 @@ mod tests {
         assert!(Cli::try_parse_from(["vitrine", "migrate", "status", "--dry-run"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "serve", "--listen", "127.0.0.1:1"]).is_ok());
         assert!(Cli::try_parse_from(["vitrine", "--reset", "--seed", "3"]).is_ok());
+    }
+
+    #[test]
+    fn small_processes_beside_their_database_need_no_huge_pages() {
+        let needs_none = |arguments: &str| {
+            let arguments = ["vitrine"].into_iter().chain(arguments.split(' '));
+            Cli::try_parse_from(arguments)
+                .unwrap()
+                .needs_no_huge_pages()
+        };
+        for small in [
+            "serve --mongodb-uri mongodb://db",
+            "serve --mongodb-uri mongodb://db --product-memory 0",
+            "serve --mongodb-uri mongodb://db --product-memory 255",
+            "work --mongodb-uri mongodb://db",
+        ] {
+            assert!(needs_none(small), "{small}");
+        }
+        for other in [
+            "serve --mongodb-uri mongodb://db --product-memory 256",
+            "serve",
+            "work",
+            "dev --mongodb-uri mongodb://db",
+            "schema",
+        ] {
+            assert!(!needs_none(other), "{other}");
+        }
     }
 
     #[test]

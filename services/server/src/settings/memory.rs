@@ -7,7 +7,7 @@ use vitrine_domain::product_memory::ProductMemoryOptions;
 
 /// The bytes of a megabyte.
 const MEGABYTE: u64 = 1_000_000;
-/// From this many megabytes of products on, huge pages of memory save more time than their empty parts are worth.
+/// With fewer megabytes of products, huge pages cost more memory than the time they save is worth.
 const MIN_FOR_HUGE_PAGES: u64 = 256;
 
 /// What is kept in the memory of the process.
@@ -38,17 +38,9 @@ impl MemorySettings {
         })
     }
 
-    const fn wants_huge_pages(self) -> bool {
+    /// Whether products take so much memory that huge pages are worth theirs.
+    pub(super) const fn needs_huge_pages(self) -> bool {
         self.product_memory >= MIN_FOR_HUGE_PAGES
-    }
-
-    /// Turns huge pages off for this process and those that it starts, unless much is kept in memory.
-    pub(crate) fn choose_pages(self) {
-        #[cfg(target_os = "linux")]
-        if !self.wants_huge_pages() {
-            // A kernel that refuses has none, or a policy about them.
-            let _ = rustix::thread::disable_transparent_huge_pages(true);
-        }
     }
 }
 
@@ -71,14 +63,5 @@ mod tests {
         let one = products("--product-memory 1").unwrap().unwrap();
         assert_eq!(one.max_bytes, 1_000_000);
         assert!(products("--product-memory-age 0").is_err());
-    }
-
-    #[test]
-    fn huge_pages_are_for_large_memories() {
-        let wants = |megabytes: u64| {
-            let cli = Cli::try_parse_from(["vitrine", "--product-memory", &megabytes.to_string()]);
-            cli.unwrap().memory.wants_huge_pages()
-        };
-        assert_eq!([0, 64, 255, 256].map(wants), [false, false, false, true]);
     }
 }
