@@ -23,6 +23,9 @@ const MAX_STANDARD_VALUES: usize = 20;
 /// How often they repeat on average.
 const MIN_REPEATED: usize = 5;
 
+/// Quantities that differ by less than this share are the same to people: half a percent.
+const SAME: f64 = 0.005;
+
 /// The numbers between which a range may end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Window<N> {
@@ -153,7 +156,8 @@ impl<N: Round> Ends<N> {
 
 /// The ranges for numbers, in a unit: `shown` converts into it. Up to [`MAX_SINGLE_VALUES`] distinct
 /// plain numbers are each shown as a range of one value; pass `single_values: false` for quantities,
-/// whose equality is approximate ([`crate::filter::equality_band`]). Empty without numbers.
+/// whose equality is approximate ([`crate::filter::equality_band`]). Ranges of quantities do not end at the digits of a
+/// conversion: those that differ by less than half a percent stay together. Empty without numbers.
 #[must_use]
 pub fn number_buckets(
     numbers: &Numbers,
@@ -178,14 +182,42 @@ pub fn number_buckets(
     });
     let (min, max) = (shown(min), shown(max));
     let below = |end: f64| numbers.highest_below(|n| shown(n) < end).map(&shown);
-    let ends = Ends::choose(windows, (min, max), below, |window| {
-        if standard && window.even > window.low {
-            return Some(window.even);
-        }
+    let ends = Ends::choose(windows, (min, max), &below, |window| {
         let round = (!standard && !window.is_single()).then(|| window.roundest());
-        Some(round.flatten().unwrap_or(window.high))
+        let end = match round.flatten() {
+            Some(round) => round,
+            None if standard && window.even > window.low => window.even,
+            None => window.high,
+        };
+        if single_values {
+            return Some(end);
+        }
+        without_digits_of_conversion(end, min, below(end))
     });
     ends.buckets(max)
+}
+
+/// Returns the roundest end that divides quantities as this one does, or divides them next to this one; `None` if those
+/// below it differ from all above by less than [`SAME`].
+fn without_digits_of_conversion(end: f64, min: f64, below: Option<f64>) -> Option<f64> {
+    let same = end - end.abs() * SAME;
+    if same <= min {
+        return None;
+    }
+    if is_plain(end) {
+        return Some(end);
+    }
+    let window = Window {
+        low: below.unwrap_or(min).min(same),
+        even: end,
+        high: end,
+    };
+    window.roundest().or(Some(end))
+}
+
+/// Whether people write a number like this: whole, or with at most four significant digits.
+fn is_plain(n: f64) -> bool {
+    n.fract() == 0.0 || format!("{n:.3e}").parse() == Ok(n)
 }
 
 /// `tenths / 10 * 10^exponent`.
@@ -389,6 +421,8 @@ impl Step<Timestamp> for Calendar {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -464,6 +498,36 @@ mod tests {
         assert_eq!(shown(&modules, 10), expected);
         let mostly_zero = numbers((0..100).map(|n| if n < 90 { 0.0 } else { f64::from(n) + 0.5 }));
         assert_eq!(shown(&mostly_zero, 10), [(0.0, 90), (90.5, 10)]);
+    }
+
+    /// The ends between ranges of quantities.
+    fn ends(quantities: &[(f64, usize)]) -> Vec<f64> {
+        let each = quantities.iter();
+        let all = numbers(each.flat_map(|(n, products)| iter::repeat_n(*n, *products)));
+        let buckets = number_buckets(&all, |n| n, false, 10).into_iter();
+        buckets.skip(1).map(|bucket| bucket.low.unwrap()).collect()
+    }
+
+    #[test]
+    fn ends_of_quantities_have_no_digits_of_conversions() {
+        // Months and weeks: 6 and 26.1 weeks, 12 and 52.2 weeks are the same to people.
+        let shelf_lives = [
+            (2.9897, 2),
+            (3.0, 50),
+            (6.0, 41),
+            (6.002_46, 10),
+            (9.0, 30),
+            (12.0, 35),
+            (12.004_9, 5),
+            (15.0, 20),
+            (20.9971, 40),
+        ];
+        assert_eq!(ends(&shelf_lives), [6.0, 9.0, 12.0, 15.0, 20.0]);
+        // What is written with few digits, or whole, stays.
+        let sizes = [(13.3, 30), (14.0, 30), (15.6, 30), (16_384.0, 30)];
+        assert_eq!(ends(&sizes), [14.0, 15.6, 16_384.0]);
+        let volumes = [(330.0, 30), (473.176, 10), (499.793, 10), (500.0, 30)];
+        assert_eq!(ends(&volumes), [400.0, 475.0, 500.0]);
     }
 
     #[test]
