@@ -63,8 +63,8 @@ pub enum UnitDefinitionError {
     /// The factor is not positive or out of range.
     #[error("factor: {0} must be a number from 1e-30 to 1e30")]
     Factor(f64),
-    /// The offset is not a finite number.
-    #[error("offset: {0} must be a finite number")]
+    /// The offset is not a finite number, or not zero in a dimension whose units have the same zero.
+    #[error("offset: {0} must be a finite number, and 0 unless the dimension is {TEMPERATURE:?}")]
     Offset(f64),
     /// The dimension has no base unit yet.
     #[error(
@@ -101,6 +101,9 @@ impl UnitDefinitionError {
 }
 
 type Checked = Result<(), UnitDefinitionError>;
+
+/// The one dimension whose units have different zeros.
+const TEMPERATURE: &str = "temperature";
 
 pub(super) fn check(unit: &Unit, table: &UnitTable) -> Checked {
     check_symbol(unit, table)?;
@@ -160,7 +163,8 @@ fn check_numbers(unit: &Unit) -> Checked {
     if !(1e-30..=1e30).contains(&unit.factor) {
         return Err(UnitDefinitionError::Factor(unit.factor));
     }
-    if !unit.offset.is_finite() {
+    let may_have_offset = unit.dimension == TEMPERATURE && unit.offset.is_finite();
+    if !may_have_offset && unit.offset != 0.0 {
         return Err(UnitDefinitionError::Offset(unit.offset));
     }
     Ok(())
@@ -292,11 +296,17 @@ mod tests {
         for factor in [0.0, -1.0, 5e-324, 1e300, f64::NAN, f64::INFINITY] {
             assert_eq!(refusal(unit("zz", "length", factor)).field(), "factor");
         }
-        let offset = Unit {
-            offset: f64::NAN,
-            ..unit("zz", "temperature", 2.0)
-        };
-        assert_eq!(refusal(offset).field(), "offset");
+        for (dimension, offset) in [
+            ("temperature", f64::NAN),
+            ("temperature", f64::INFINITY),
+            ("length", 5.0),
+        ] {
+            let unit = Unit {
+                offset,
+                ..unit("zz", dimension, 2.0)
+            };
+            assert_eq!(refusal(unit).field(), "offset", "{dimension} {offset}");
+        }
         let aliases = Unit {
             aliases: (b'a'..=b'k')
                 .map(|c| format!("zz{}", char::from(c)))
