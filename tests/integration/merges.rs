@@ -347,6 +347,8 @@ fn keys_that_cannot_be_merged_are_refused() {
         .done();
         let forbidden = merge("tone", "color").await;
         assert_eq!(forbidden.user_error_paths(), ["IN_USE at from"]);
+        let merged = forbidden.payload();
+        assert!(merged["specKey"].is_null() && merged["remaining"].is_null());
         let untouched = app.query(r#"{ specKey(key: "tone") { key } }"#).await;
         assert_eq!(untouched.text("/specKey/key"), "tone");
     });

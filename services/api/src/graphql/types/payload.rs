@@ -292,10 +292,8 @@ pub(crate) struct MergeSpecKeysPayload {
 
 impl From<PayloadParts<Merge>> for MergeSpecKeysPayload {
     fn from(parts: PayloadParts<Merge>) -> Self {
-        let (spec_key, remaining) = parts
-            .object
-            .map(|merge| (merge.key, merge.remaining))
-            .unzip();
+        let merged = parts.object.filter(|_| parts.user_errors.0.is_empty());
+        let (spec_key, remaining) = merged.map(|merge| (merge.key, merge.remaining)).unzip();
         Self {
             spec_key,
             remaining,
