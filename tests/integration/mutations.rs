@@ -605,8 +605,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
     match mutation {
         "createProduct" => json!({ "kind": "thing", "name": "x", "category": "things" }),
         "updateProduct" | "archiveProduct" | "restoreProduct" | "updateCategory"
-        | "updateSupplier" | "deleteReview" | "removeVote" | "replyToReview" | "stopImport"
-        | "stopBulkChange" => {
+        | "updateSupplier" | "deleteReview" | "removeVote" | "stopImport" | "stopBulkChange" => {
             json!({ "id": "x" })
         }
         "revertProduct" | "revertCategory" => json!({ "id": "x", "revision": 1 }),
@@ -623,6 +622,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "editReview" => json!({ "id": "x", "expectedRevision": 1 }),
         "voteReview" => json!({ "id": "x", "vote": "HELPFUL" }),
         "reportReview" => json!({ "id": "x", "reason": "SPAM" }),
+        "replyToReview" => json!({ "id": "x", "text": "x" }),
         "moderateReview" => json!({ "id": "x", "decision": "PUBLISH", "reason": "OTHER" }),
         "recordPurchase" => json!({ "productId": "x", "customerId": "x" }),
         "eraseAuthor" => json!({ "authorId": "x", "policy": "REMOVE" }),

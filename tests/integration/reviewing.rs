@@ -1369,3 +1369,28 @@ fn an_erased_author_is_named_nowhere() {
         }
     });
 }
+
+#[test]
+fn a_reply_is_removed_by_null_and_not_by_leaving_it_out() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submit(app, "ann", &id, 4).await.text("/review/id");
+        let reply = async |text: Value| {
+            let input = match text {
+                Value::Bool(_) => json!({ "id": review }),
+                text => json!({ "id": review, "text": text }),
+            };
+            app.mutate_by("mod", "replyToReview", input).await
+        };
+        reply(json!("Thanks.")).await.done();
+        for wrong in [json!(false), json!("  ")] {
+            assert_eq!(reply(wrong).await.user_error_paths(), ["INVALID at text"]);
+        }
+        let seen = "query($id: ID!) { node(id: $id) { ... on Review { reply { text } } } }";
+        let seen = app.query(seen).with("id", review.as_str()).await;
+        assert_eq!(seen.text("/node/reply/text"), "Thanks.");
+        let removed = reply(Value::Null).await;
+        assert!(removed.payload()["review"]["reply"].is_null());
+        removed.done();
+    });
+}

@@ -95,7 +95,7 @@ pub(super) fn text(
     if text.is_empty() {
         errors.invalid(
             &[&field],
-            "a text has at least one character; leave it out instead",
+            "a text has at least one character that is not blank",
         );
     }
     check_length(&text, field, max, errors);

@@ -144,8 +144,8 @@ pub(crate) struct ReplyToReviewInput {
     /// The global id of the review.
     id: ID,
     /// The text of the reply; plain text of at most 5,000 characters. Replaces an earlier reply;
-    /// null removes it.
-    text: Option<String>,
+    /// null removes it. It must not be left out.
+    text: MaybeUndefined<String>,
     /// The revision that the caller has seen. If the review has changed since, the mutation is
     /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
@@ -244,7 +244,15 @@ impl ReplyToReviewInput {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
         let expected = self.expected_revision.map(i64::from);
-        parsed(errors, key.map(|key| (key, self.text, expected)))
+        let text = clearable(self.text);
+        if text.is_none() {
+            let message = "the text of the reply is missing; null removes the present reply";
+            errors.add(path(["text"]), message.to_owned());
+        }
+        parsed(
+            errors,
+            key.zip(text).map(|(key, text)| (key, text, expected)),
+        )
     }
 }
 

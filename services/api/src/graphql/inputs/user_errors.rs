@@ -139,7 +139,12 @@ impl UserErrors {
     }
 
     fn wrong_id<T>(&mut self, path: Vec<String>, of: &str) -> Option<T> {
-        self.add(path, format!("not the id of a {of}"));
+        let article = if of.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            "an"
+        } else {
+            "a"
+        };
+        self.add(path, format!("not the id of {article} {of}"));
         None
     }
 }

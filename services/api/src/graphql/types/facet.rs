@@ -176,7 +176,7 @@ impl FacetValue<'_> {
         count(self.value.count.margin)
     }
 
-    /// Whether the current filter already includes this value.
+    /// Whether the current filter already includes this value, other than in `or` and `not`.
     fn selected(&self) -> bool {
         self.value.selected
     }
