@@ -248,7 +248,7 @@ fn a_value_that_contradicts_its_key_is_refused_with_both_types() {
         created
         rejected: specs.fresh: fresh holds values of type text; 1 is of type number
         rejected: specs.both: both holds values of type number; one is of type text
-        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 are allowed; specs.ports: ports holds a number that is not finite
+        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 are allowed, and not only blanks; specs.ports: ports holds a number that is not finite
         "#);
         let left = app.query("{ products(sort: [{ key: NAME }]) { nodes { name } } specKeys { totalCount { value } } }").await;
         assert_eq!(left.names("/products"), ["a", "h"]);

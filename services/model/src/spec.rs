@@ -275,8 +275,10 @@ pub enum SpecError {
         /// The key.
         key: String,
     },
-    /// The text is empty or too long.
-    #[error("{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are allowed")]
+    /// The text is blank or too long.
+    #[error(
+        "{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are allowed, and not only blanks"
+    )]
     TextLength {
         /// The key.
         key: String,
