@@ -656,3 +656,34 @@ fn a_rare_key_is_exact_in_a_list_that_is_estimated() {
         );
     });
 }
+
+#[test]
+fn numbers_that_are_too_large_for_a_unit_are_shown_in_another() {
+    test(async |app| {
+        let rope = |(name, length): (&str, f64)| product(name).quantity("length", length, "m");
+        app.has([("Rope", 2.0), ("Ray", 1e300)].map(rope)).await;
+        let length = r#"product(slug: "ray") { spec(key: "length", displayUnit: "nm") { text value { ... on QuantityValue { displayValue displayUnit } } } }"#;
+        let shown = app.query(&format!("{{ {length} }}")).await;
+        assert_eq!(
+            shown.at("/product/spec"),
+            &json!({ "text": "1e300 m", "value": { "displayValue": 1e300, "displayUnit": "m" } })
+        );
+        let answer = app
+            .query(FACETS)
+            .with("keys", json!(["length"]))
+            .with("units", json!([{ "unit": "nm" }]))
+            .await;
+        let facet = facet(&answer, "length");
+        assert_eq!(
+            facet["numberRange"],
+            json!({ "min": 2000.0, "max": 1e303, "unit": "mm" })
+        );
+        let counts = facet["values"].as_array().unwrap().iter();
+        assert_eq!(
+            counts
+                .map(|value| value["count"].as_i64().unwrap())
+                .sum::<i64>(),
+            2
+        );
+    });
+}

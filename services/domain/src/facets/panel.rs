@@ -240,8 +240,15 @@ fn numbers(
     unit: Option<&Unit>,
     reference: &Reference,
 ) -> Option<PanelData> {
+    let (min, max) = (found.min()?, found.max()?);
+    // Numbers that are too large for a unit are shown in the base unit.
+    let unit = unit.map(|unit| {
+        let fits = unit.from_base(min).is_finite() && unit.from_base(max).is_finite();
+        let base = reference.units.base(&unit.dimension).filter(|_| !fits);
+        base.unwrap_or(unit)
+    });
     let shown = |n: f64| unit.map_or(n, |unit| round_to_twelve_digits(unit.from_base(n)));
-    let (min, max) = (shown(found.min()?), shown(found.max()?));
+    let (min, max) = (shown(min), shown(max));
     let count = |bucket: &NumberBucket| {
         let test = number_test(bucket.low, bucket.high, bucket.high_included, unit);
         let range = crate::filter::number_range(&test, key, &reference.units);

@@ -203,14 +203,14 @@ impl Display {
             .unwrap_or_default();
         let base = entered.map_or(value, |unit| unit.to_base(value));
         let canonical = units.base(dimension).map_or(unit, |base| base.id.as_str());
-        // A value shown in its own unit is not converted, so that no digit changes.
+        // A value shown in its own unit is not converted, so that no digit changes. One that is too large for another unit is
+        // shown in its own, too.
         let display = self
             .unit_for(key, dimension)
-            .filter(|display| display.id != unit);
-        let (display_value, display_unit) = match display {
-            Some(display) => (display.from_base(base), display.id.clone()),
-            None => (value, unit.to_owned()),
-        };
+            .filter(|display| display.id != unit)
+            .map(|display| (display.from_base(base), display.id.clone()))
+            .filter(|(converted, _)| converted.is_finite());
+        let (display_value, display_unit) = display.unwrap_or_else(|| (value, unit.to_owned()));
         QuantityValue {
             display_value,
             display_unit,
