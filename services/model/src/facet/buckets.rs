@@ -182,7 +182,7 @@ pub fn number_buckets(
     });
     let (min, max) = (shown(min), shown(max));
     let below = |end: f64| numbers.highest_below(|n| shown(n) < end).map(&shown);
-    let ends = Ends::choose(windows, (min, max), &below, |window| {
+    let ends = Ends::choose(windows, (min, max), below, |window| {
         let round = (!standard && !window.is_single()).then(|| window.roundest());
         let end = match round.flatten() {
             Some(round) => round,
