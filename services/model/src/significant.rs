@@ -14,14 +14,20 @@ const MAX_SCALED: f64 = 1e15;
 /// Rounds to twelve significant digits, which removes the noise of conversions.
 #[must_use]
 pub fn round_to_twelve_digits(n: f64) -> f64 {
+    round_to_digits::<12>(n)
+}
+
+/// Rounds to so many significant digits, from one to twelve.
+pub(crate) fn round_to_digits<const DIGITS: u8>(n: f64) -> f64 {
     let magnitude = n.abs().log10().floor();
     if !magnitude.is_finite() {
         return n;
     }
     #[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
-    let decimals = 11 - magnitude as i32;
+    let decimals = i32::from(DIGITS) - 1 - magnitude as i32;
     let Some(whole) = scaled(n, decimals) else {
-        return format!("{n:.11e}").parse().unwrap_or(n);
+        let rounded = format!("{n:.*e}", usize::from(DIGITS) - 1);
+        return rounded.parse().unwrap_or(n);
     };
     // One operation on two exact numbers: the result is the nearest float.
     if decimals < 0 {
@@ -131,9 +137,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn twelve_digits_are_those_of_exact_formatting(n in number()) {
-            let expected: f64 = format!("{n:.11e}").parse().unwrap_or(n);
-            prop_assert_eq!(round_to_twelve_digits(n).to_bits(), expected.to_bits(), "{:e}", n);
+        fn digits_are_those_of_exact_formatting(n in number()) {
+            let twelve: f64 = format!("{n:.11e}").parse().unwrap_or(n);
+            prop_assert_eq!(round_to_twelve_digits(n).to_bits(), twelve.to_bits(), "{:e}", n);
+            let four: f64 = format!("{n:.3e}").parse().unwrap_or(n);
+            prop_assert_eq!(round_to_digits::<4>(n).to_bits(), four.to_bits(), "{:e}", n);
         }
 
         #[test]

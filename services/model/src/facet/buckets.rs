@@ -8,6 +8,7 @@
 use super::numbers::{Numbers, Ordered};
 use super::{Bucket, MAX_SINGLE_VALUES, NumberBucket};
 use crate::clock::Timestamp;
+use crate::significant::round_to_digits;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
@@ -23,7 +24,7 @@ const MAX_STANDARD_VALUES: usize = 20;
 /// How often they repeat on average.
 const MIN_REPEATED: usize = 5;
 
-/// Quantities that differ by less than this share are the same to people: half a percent.
+/// People take quantities that differ by less than this share, half a percent, for the same.
 const SAME: f64 = 0.005;
 
 /// The numbers between which a range may end.
@@ -156,8 +157,8 @@ impl<N: Round> Ends<N> {
 
 /// The ranges for numbers, in a unit: `shown` converts into it. Up to [`MAX_SINGLE_VALUES`] distinct
 /// plain numbers are each shown as a range of one value; pass `single_values: false` for quantities,
-/// whose equality is approximate ([`crate::filter::equality_band`]). Ranges of quantities do not end at the digits of a
-/// conversion: those that differ by less than half a percent stay together. Empty without numbers.
+/// whose equality is approximate ([`crate::filter::equality_band`]) and of which many are conversions: where a range would
+/// end at a number with more than four digits, it ends at a rounder one. Empty without numbers.
 #[must_use]
 pub fn number_buckets(
     numbers: &Numbers,
@@ -197,8 +198,8 @@ pub fn number_buckets(
     ends.buckets(max)
 }
 
-/// Returns the roundest end that divides quantities as this one does, or divides them next to this one; `None` if those
-/// below it differ from all above by less than [`SAME`].
+/// Returns the roundest end that divides quantities like this one, or less than [`SAME`] below it. `below` is the highest
+/// quantity below the end. Returns `None` if even the lowest quantity, `min`, is that near.
 fn without_digits_of_conversion(end: f64, min: f64, below: Option<f64>) -> Option<f64> {
     let same = end - end.abs() * SAME;
     if same <= min {
@@ -217,7 +218,7 @@ fn without_digits_of_conversion(end: f64, min: f64, below: Option<f64>) -> Optio
 
 /// Whether people write a number like this: whole, or with at most four significant digits.
 fn is_plain(n: f64) -> bool {
-    n.fract() == 0.0 || format!("{n:.3e}").parse() == Ok(n)
+    n.fract() == 0.0 || round_to_digits::<4>(n).to_bits() == n.to_bits()
 }
 
 /// `tenths / 10 * 10^exponent`.
