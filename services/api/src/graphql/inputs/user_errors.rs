@@ -46,7 +46,7 @@ impl UserErrors {
     pub(crate) fn product(&mut self, path: Vec<String>, id: &ID) -> Option<ProductId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Product(id)) => Some(id),
-            _ => self.wrong_id(path, "product"),
+            _ => self.wrong_id(path, "a product"),
         }
     }
 
@@ -54,7 +54,7 @@ impl UserErrors {
     pub(crate) fn review(&mut self, path: Vec<String>, id: &ID) -> Option<ReviewKey> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Review(product, id)) => Some((product, id)),
-            _ => self.wrong_id(path, "review"),
+            _ => self.wrong_id(path, "a review"),
         }
     }
 
@@ -62,7 +62,7 @@ impl UserErrors {
     pub(crate) fn category(&mut self, path: Vec<String>, id: &ID) -> Option<CategoryId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Category(id)) => Some(id),
-            _ => self.wrong_id(path, "category"),
+            _ => self.wrong_id(path, "a category"),
         }
     }
 
@@ -70,7 +70,7 @@ impl UserErrors {
     pub(crate) fn supplier(&mut self, path: Vec<String>, id: &ID) -> Option<SupplierId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Supplier(id)) => Some(id),
-            _ => self.wrong_id(path, "supplier"),
+            _ => self.wrong_id(path, "a supplier"),
         }
     }
 
@@ -78,7 +78,7 @@ impl UserErrors {
     pub(crate) fn import(&mut self, path: Vec<String>, id: &ID) -> Option<ImportId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Import(id)) => Some(id),
-            _ => self.wrong_id(path, "import"),
+            _ => self.wrong_id(path, "an import"),
         }
     }
 
@@ -86,7 +86,7 @@ impl UserErrors {
     pub(crate) fn upload(&mut self, path: Vec<String>, id: &ID) -> Option<UploadId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Upload(id)) => Some(id),
-            _ => self.wrong_id(path, "upload"),
+            _ => self.wrong_id(path, "an upload"),
         }
     }
 
@@ -94,7 +94,7 @@ impl UserErrors {
     pub(crate) fn bulk_change(&mut self, path: Vec<String>, id: &ID) -> Option<BulkChangeId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::BulkChange(id)) => Some(id),
-            _ => self.wrong_id(path, "bulk change"),
+            _ => self.wrong_id(path, "a bulk change"),
         }
     }
 
@@ -139,12 +139,7 @@ impl UserErrors {
     }
 
     fn wrong_id<T>(&mut self, path: Vec<String>, of: &str) -> Option<T> {
-        let article = if of.starts_with(['a', 'e', 'i', 'o', 'u']) {
-            "an"
-        } else {
-            "a"
-        };
-        self.add(path, format!("not the id of {article} {of}"));
+        self.add(path, format!("not the id of {of}"));
         None
     }
 }
