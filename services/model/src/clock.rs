@@ -6,7 +6,13 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Serialize};
+
+/// The start of 1970.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// An instant: milliseconds since 1970-01-01T00:00:00Z, between the years -9999 and 9999.
 #[derive(
@@ -24,9 +30,18 @@ impl Timestamp {
     /// 9999.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        // Whole seconds: `jiff` has no milliseconds within its last second.
-        let (min, max) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
-        Self(millis.clamp(min.as_second() * 1000, max.as_second() * 1000))
+        let ends = [DateTime::MIN, DateTime::MAX].map(Self::of_utc);
+        Self(millis.clamp(ends[0].0, ends[1].0))
+    }
+
+    /// The instant of a date and time in UTC, without fractions of its milliseconds.
+    #[must_use]
+    pub fn of_utc(time: DateTime) -> Self {
+        let since = time.duration_since(EPOCH);
+        let millis = since.as_secs() * 1000 + i64::from(since.subsec_millis());
+        // A duration before the start of 1970 is rounded to zero.
+        let is_rounded_up = since.subsec_nanos() % 1_000_000 < 0;
+        Self(millis - i64::from(is_rounded_up))
     }
 
     /// Milliseconds since the start of 1970.
@@ -40,8 +55,14 @@ impl Timestamp {
     /// # Errors
     /// [`InvalidTimestamp`] when the text has another form or names an instant that does not exist.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
-        let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
-        Ok(Self::from_millis(instant.as_millisecond()))
+        let pieces = Pieces::parse(text).map_err(|_| InvalidTimestamp)?;
+        let (Some(time), Some(offset)) = (pieces.time(), pieces.to_numeric_offset()) else {
+            return Err(InvalidTimestamp);
+        };
+        let local = pieces.date().to_datetime(time);
+        let offset = SignedDuration::from_secs(offset.seconds().into());
+        let utc = local.checked_sub(offset).map_err(|_| InvalidTimestamp)?;
+        Ok(Self::of_utc(utc))
     }
 
     /// Reads a calendar day, `2026-05-31`: the instant at which it starts in UTC.
@@ -49,18 +70,15 @@ impl Timestamp {
     /// # Errors
     /// [`InvalidTimestamp`] when the text has another form or names a day that does not exist.
     pub fn parse_day(text: &str) -> Result<Self, InvalidTimestamp> {
-        let day: jiff::civil::Date = text.parse().map_err(|_| InvalidTimestamp)?;
-        let start = day
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .map_err(|_| InvalidTimestamp)?;
-        Ok(Self(start.timestamp().as_millisecond()))
+        let day: Date = text.parse().map_err(|_| InvalidTimestamp)?;
+        Ok(Self::of_utc(day.into()))
     }
 
     /// The month of the instant, in UTC, as year times twelve plus month (January is 0).
     /// Consecutive months have consecutive numbers.
     #[must_use]
     pub fn month(self) -> i32 {
-        let date = self.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let date = self.to_utc();
         i32::from(date.year()) * 12 + i32::from(date.month()) - 1
     }
 
@@ -71,12 +89,8 @@ impl Timestamp {
         let year = i16::try_from(month.div_euclid(12));
         let year = year.unwrap_or(if month < 0 { i16::MIN } else { i16::MAX });
         let of_year = i8::try_from(month.rem_euclid(12) + 1).expect("1 to 12");
-        match jiff::civil::Date::new(year, of_year, 1) {
-            Ok(day) => day
-                .to_zoned(jiff::tz::TimeZone::UTC)
-                .map_or(Self::from_millis(i64::MIN), |start| {
-                    Self(start.timestamp().as_millisecond())
-                }),
+        match Date::new(year, of_year, 1) {
+            Ok(day) => Self::of_utc(day.into()),
             Err(_) if month < 0 => Self::from_millis(i64::MIN),
             Err(_) => Self::from_millis(i64::MAX),
         }
@@ -88,15 +102,17 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    fn to_jiff(self) -> jiff::Timestamp {
-        jiff::Timestamp::from_millisecond(self.0).expect("the constructors keep the range")
+    fn to_utc(self) -> DateTime {
+        let since = SignedDuration::from_millis(self.0);
+        let time = EPOCH.checked_add(since);
+        time.expect("the constructors keep the range")
     }
 }
 
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}", self.to_jiff())
+        write!(f, "{:.3}Z", self.to_utc())
     }
 }
 
@@ -150,9 +166,22 @@ mod tests {
         for end in [
             Timestamp::from_millis(i64::MIN),
             Timestamp::from_millis(i64::MAX),
-            Timestamp::parse("9999-12-30T22:00:00.9Z").unwrap(),
+            Timestamp::parse("9999-12-31T23:59:59.999Z").unwrap(),
+            Timestamp::parse_day("9999-12-31").unwrap(),
+            Timestamp::parse("-009999-01-01T00:00:00.001Z").unwrap(),
+            Timestamp::parse("1969-12-31T23:59:59.9999Z").unwrap(),
         ] {
             assert_eq!(Timestamp::parse(&end.to_string()), Ok(end));
+        }
+        let before = Timestamp::parse("1969-12-31T23:59:59.9989Z").unwrap();
+        assert_eq!(before.as_millis(), -2);
+        for wrong in [
+            "2012-10-26",
+            "2012-10-26T02:00:00",
+            "9999-12-31T23:00:00-05:00",
+            "+010000-01-01T00:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(wrong), Err(InvalidTimestamp), "{wrong}");
         }
     }
 

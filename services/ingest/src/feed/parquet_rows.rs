@@ -5,7 +5,8 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiff::Timestamp;
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row as ParquetRow};
 use serde_json::{Map, Number, Value};
@@ -144,13 +145,14 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// A time as text; without the time of day if it is a date.
 fn time(millis: i64, is_date: bool) -> Value {
-    let Ok(time) = Timestamp::from_millisecond(millis) else {
+    let start = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+    let Ok(time) = start.checked_add(SignedDuration::from_millis(millis)) else {
         return Value::from(millis);
     };
-    let text = time.to_string();
-    Value::String(match text.split_once('T') {
-        Some((day, _)) if is_date => day.to_owned(),
-        _ => text,
+    Value::String(if is_date {
+        time.date().to_string()
+    } else {
+        format!("{time}Z")
     })
 }
 

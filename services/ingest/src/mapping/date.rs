@@ -1,5 +1,6 @@
 //! Dates in feeds.
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use vitrine_model::clock::Timestamp;
 
@@ -107,12 +108,14 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
 
 fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
     let broken_down = jiff::fmt::strtime::parse(pattern, text).ok()?;
-    let instant = broken_down.to_timestamp().ok().or_else(|| {
-        let day_and_time = broken_down.to_datetime();
-        let local = day_and_time.or_else(|_| broken_down.to_date().map(Into::into));
-        Some(local.ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
-    })?;
-    Some(Timestamp::from_millis(instant.as_millisecond()))
+    if let Ok(instant) = broken_down.to_timestamp() {
+        return Some(Timestamp::from_millis(instant.as_millisecond()));
+    }
+    let day_and_time = broken_down.to_datetime();
+    let local = day_and_time.or_else(|_| broken_down.to_date().map(Into::into));
+    let offset = broken_down.offset().map_or(0, jiff::tz::Offset::seconds);
+    let offset = SignedDuration::from_secs(offset.into());
+    Some(Timestamp::of_utc(local.ok()?.checked_sub(offset).ok()?))
 }
 
 #[cfg(test)]
@@ -152,6 +155,12 @@ mod tests {
         assert_eq!(read("%d.%m.%Y", "26.10.2012"), midnight);
         assert_eq!(read("%m/%d/%y %I:%M %p", "10/26/12 12:00 PM"), noon);
         assert_eq!(read("%Y-%m-%d %H:%M %z", "2012-10-26 14:00 +0200"), noon);
+        let last = Some("9999-12-31T23:30:00.000Z".to_owned());
+        assert_eq!(read("rfc3339", "9999-12-31T23:30:00Z"), last);
+        assert_eq!(read("unix", "253402299000"), last);
+        assert_eq!(read("%Y-%m-%d %H:%M", "9999-12-31 23:30"), last);
+        let pattern = "%Y-%m-%d %H:%M %z";
+        assert_eq!(read(pattern, "9999-12-31 21:30 -0200"), last);
     }
 
     #[test]
