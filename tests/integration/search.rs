@@ -93,6 +93,13 @@ fn words_prefixes_typos_and_codes_find_products() {
             ("GV-N3081", &[]),
             ("978-3-16-148410-0", &["Dune"]),
             ("9783161484101", &[]),
+            ("978-3-16-148410-1", &[]),
+            // Joined words of which products have only the parts.
+            ("wireless-headphones", &headphones),
+            ("sonic/wireless-headph", &headphones),
+            ("wireless-haedphones", &headphones),
+            ("wireless-headph ", &[]),
+            ("torch-headphones", &[]),
             // The words of short specs are searched, those of drafts are not.
             ("oc 10gd", &card),
             ("hidden", &[]),
@@ -121,6 +128,9 @@ fn the_answer_says_how_each_word_was_read() {
                 { "typed": "r", "reading": "PREFIX", "corrected": [] },
             ], "ignored": [], "didYouMean": null })
         );
+        let joined = search(app, "Wireless-haedphones-r").await;
+        let words = "/products/search/words";
+        assert_eq!(joined.at(words), answer.at(words));
         let unread = app.query("{ products { search { text } } }").await;
         assert!(unread.at("/products/search").is_null());
         let many = search(app, "a b c d e f g h i j").await;
@@ -129,6 +139,9 @@ fn the_answer_says_how_each_word_was_read() {
             many.at("/products/search/words").as_array().unwrap().len(),
             8
         );
+        let many = search(app, "a b c d e f-g-h-i-a-j").await;
+        assert_eq!(many.at("/products/search/ignored"), &json!(["i", "j"]));
+        assert_eq!(many.at(words).as_array().unwrap().len(), 8);
     });
 }
 
@@ -148,6 +161,7 @@ fn a_search_without_hits_suggests_another() {
         let anything = || json!({});
         assert_eq!(meant("headfones", anything()).await, "headphones");
         assert_eq!(meant("wireless xyzzyx", anything()).await, "wireless");
+        assert_eq!(meant("wireless-xyzzyx", anything()).await, "wireless");
         assert_eq!(meant("xyzzyx", anything()).await, Value::Null);
         assert_eq!(
             meant("torch headphones", anything())
@@ -404,6 +418,8 @@ fn suggestions_complete_the_last_word() {
         };
         assert_eq!(suggest("lap", 10).await, ["laptop"]);
         assert_eq!(suggest("wireless h", 10).await, ["wireless headphones"]);
+        assert_eq!(suggest("Wireless-h", 10).await, ["wireless headphones"]);
+        assert_eq!(suggest("gv-n30", 10).await, [""; 0], "codes have no name");
         assert_eq!(suggest("CRÈ", 10).await, ["creme"]);
         assert_eq!(suggest("hidd", 10).await, [""; 0], "drafts suggest nothing");
         assert_eq!(suggest("xyzzy", 10).await, [""; 0]);

@@ -1,19 +1,21 @@
 //! Search: each word of the text is a word that products have, the beginning of one, or a word one
 //! letter away.
 //!
-//! The work is bounded for any text: at most eight words with at most 200 characters in all; for
-//! each word a few counts with a limit, at most one lookup of similar words, of which the four most
-//! common are used, and at most 96 words for a long prefix. At most as many products are read as
-//! for any other request, the most popular ones. Texts are compared with keywords as they are; they
-//! never become patterns.
+//! The work is bounded for any text: at most eight words with at most 200 characters in all, and at
+//! most eight parts of joined words that nothing has; for each a few counts with a limit, at most
+//! one lookup of similar words, of which the four most common are used, and at most 96 words for a
+//! long prefix. At most as many products are read as for any other request, the most popular ones.
+//! Texts are compared with keywords as they are; they never become patterns.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use futures_util::future::{join_all, try_join, try_join_all};
 use vitrine_model::derived::name_key;
 use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey, Words};
 use vitrine_model::search::{
-    SearchQuery, completions, name_keyword, other_keyword, prefix_keywords, within_one,
+    MAX_QUERY_WORDS, SearchQuery, completions, name_keyword, other_keyword, prefix_keywords,
+    within_one,
 };
 use vitrine_storage::keyset::{Boundary as PageFrom, PageRequest};
 use vitrine_storage::products::{ProductList, Ranking};
@@ -175,13 +177,57 @@ impl Catalog {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return Ok(None);
         };
-        let query = SearchQuery::parse(text)
+        let mut query = SearchQuery::parse(text)
             .map_err(|wrong| DomainError::invalid("search", wrong.to_string()))?;
-        let last = query.words.len() - 1;
-        let words = query.words.iter().enumerate();
-        let words = words.map(|(at, word)| self.word(word, at == last && query.open, visibility));
-        let words = try_join_all(words).await?;
+        let words = self.resolve(&query.words, query.open, visibility).await?;
+        let words = self.take_apart(&mut query, words, visibility).await?;
         Ok(Some(Search { query, words }))
+    }
+
+    /// Interprets words, of which the last may be incomplete.
+    async fn resolve(
+        &self,
+        words: &[String],
+        open: bool,
+        visibility: Visibility,
+    ) -> Result<Vec<ResolvedWord>, DomainError> {
+        let each = words.iter().enumerate();
+        let each = each.map(|(at, word)| {
+            let is_last = at + 1 == words.len();
+            self.word(word, is_last && open, visibility)
+        });
+        try_join_all(each).await
+    }
+
+    /// Replaces joined words that no product has by their parts: `karst-strata` by `karst` and
+    /// `strata`. Parts beyond the maximum number of words are ignored.
+    async fn take_apart(
+        &self,
+        query: &mut SearchQuery,
+        words: Vec<ResolvedWord>,
+        visibility: Visibility,
+    ) -> Result<Vec<ResolvedWord>, DomainError> {
+        let mut known: HashSet<String> = words.iter().map(|word| word.typed.clone()).collect();
+        let mut room = MAX_QUERY_WORDS - words.len();
+        let last = words.len() - 1;
+        let mut all = Vec::with_capacity(words.len());
+        for (at, word) in words.into_iter().enumerate() {
+            let mut parts = std::mem::take(&mut query.parts[at]);
+            if word.reading != WordReading::Unknown || parts.is_empty() {
+                all.push(word);
+                continue;
+            }
+            let mut open = query.open && at == last;
+            known.remove(&word.typed);
+            parts.retain(|part| known.insert(part.clone()));
+            // Its own place is free too.
+            let ignored = parts.split_off(parts.len().min(room + 1));
+            room = (room + 1).saturating_sub(parts.len());
+            open &= ignored.is_empty();
+            query.ignored.extend(ignored);
+            all.extend(self.resolve(&parts, open, visibility).await?);
+        }
+        Ok(all)
     }
 
     /// How the search of a list was interpreted; `None` without one. Looks for a similar text only
@@ -220,6 +266,18 @@ impl Catalog {
             Err(vitrine_model::search::SearchError::NoWords) => return Ok(Vec::new()),
             Err(wrong) => return Err(DomainError::invalid("prefix", wrong.to_string())),
         };
+        let mut suggestions = self.complete(&query).await?;
+        if suggestions.is_empty()
+            && let Some(apart) = query.apart()
+        {
+            suggestions = self.complete(&apart).await?;
+        }
+        suggestions.truncate(first);
+        Ok(suggestions)
+    }
+
+    /// The completions of a query.
+    async fn complete(&self, query: &SearchQuery) -> Result<Vec<String>, DomainError> {
         let (last, before) = query.words.split_last().expect("a query has a word");
         let mut clauses: Vec<Vec<String>> = before.iter().map(|word| anywhere(word)).collect();
         let mut last_word = vec![name_keyword(last)];
@@ -235,9 +293,7 @@ impl Catalog {
             condition = self.limited_for_suggestions(condition).await?;
         }
         let names = self.popular_names(condition).await?;
-        let mut suggestions = completions(&query, names.iter().map(String::as_str));
-        suggestions.truncate(first);
-        Ok(suggestions)
+        Ok(completions(query, names.iter().map(String::as_str)))
     }
 
     async fn popular_names(&self, condition: Condition) -> Result<Vec<String>, DomainError> {

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::spec::{Spec, SpecValue};
-use crate::text::{collapse, fold};
+use crate::text::{collapse, fold, is_invisible};
 
 mod completions;
 mod typing;
@@ -196,6 +196,9 @@ pub struct SearchQuery {
     /// The distinct words, folded: at least one and at most [`MAX_QUERY_WORDS`]. A code is one
     /// word, without its joining characters: `gv-n3080` is `gvn3080`.
     pub words: Vec<String>,
+    /// For each of the words, the distinct words that it joins: `gv` and `n3080`. Empty if it is
+    /// only one.
+    pub parts: Vec<Vec<String>>,
     /// Further words, which are ignored.
     pub ignored: Vec<String>,
     /// Whether the last word may be incomplete: it was typed last, and no blank follows.
@@ -229,25 +232,41 @@ impl SearchQuery {
             return Err(SearchError::TooLong { characters });
         }
         let folded = clean(text);
-        let typed: Vec<String> = pieces(&folded).map(Piece::joined).collect();
-        let mut words: Vec<String> = Vec::new();
-        for word in &typed {
-            if !words.contains(word) {
-                words.push(word.clone());
+        let (mut words, mut parts) = (Vec::new(), Vec::new());
+        for piece in pieces(&folded) {
+            let word = piece.joined();
+            if !words.contains(&word) {
+                words.push(word);
+                parts.push(piece.distinct_parts());
             }
         }
+        let last = pieces(&folded).last().map(Piece::joined);
         let ignored = words.split_off(words.len().min(MAX_QUERY_WORDS));
+        parts.truncate(words.len());
         if words.is_empty() {
             return Err(SearchError::NoWords);
         }
         let may_be_incomplete = !text.ends_with(char::is_whitespace);
         Ok(Self {
-            open: may_be_incomplete && typed.last() == words.last(),
+            open: may_be_incomplete && last.as_ref() == words.last(),
             text: collapsed,
             folded,
             words,
+            parts,
             ignored,
         })
+    }
+
+    /// The query with joined words apart; `None` if no words are joined.
+    #[must_use]
+    pub fn apart(&self) -> Option<Self> {
+        if self.parts.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let apart = self.folded.replace(is_joiner, " ");
+        let apart = Self::parse(apart.trim_end()).ok()?;
+        let open = apart.open && self.open;
+        Some(Self { open, ..apart })
     }
 }
 
@@ -262,6 +281,20 @@ impl<'a> Piece<'a> {
         parts
             .map(|part| part.trim_start_matches(is_edge))
             .filter(|part| is_word(part))
+    }
+
+    /// The distinct words that it joins, if it joins several.
+    fn distinct_parts(self) -> Vec<String> {
+        let mut distinct: Vec<String> = Vec::new();
+        for part in self.parts().map(cut) {
+            if !distinct.iter().any(|other| other == part) {
+                distinct.push(part.to_owned());
+            }
+        }
+        if distinct.len() < 2 {
+            distinct.clear();
+        }
+        distinct
     }
 
     /// Whether it consists of several joined words.
@@ -305,12 +338,6 @@ fn clean(text: &str) -> String {
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     fold(&plain)
-}
-
-/// Invisible characters that control joining, direction and presentation of text.
-const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
 fn short_text(spec: &Spec) -> Option<&str> {
@@ -474,6 +501,7 @@ mod tests {
         assert_eq!(query.folded, "gaming laptop gv-n3080");
         assert_eq!(query.words, ["gaming", "laptop", "gvn3080"]);
         assert!(query.open && query.ignored.is_empty());
+        assert_eq!(query.parts, [vec![], vec![], vec!["gv", "n3080"]]);
         assert!(!parse("laptop ").open);
         assert!(!parse("red shirt red").open, "the shirt is complete");
         let many = parse("a b c d e a f g h i j i");
@@ -482,6 +510,20 @@ mod tests {
         assert!(!many.open, "the last word used is complete");
         let odd = parse("\0$where.length\u{202e} 🙂 {\"$gt\":\"\"}");
         assert_eq!(odd.words, ["wherelength", "gt"]);
+    }
+
+    #[test]
+    fn joined_words_can_be_taken_apart() {
+        let query = parse("tic-tac-tic e-book-");
+        assert_eq!(query.words, ["tictactic", "ebook"]);
+        assert_eq!(query.parts, [["tic", "tac"], ["e", "book"]]);
+        let apart = query.apart().unwrap();
+        assert_eq!(apart.words, ["tic", "tac", "e", "book"]);
+        assert_eq!(apart.parts, [[""; 0]; 4]);
+        assert!(apart.open && !parse("e-book ").apart().unwrap().open);
+        assert_eq!(parse("-e book-").apart(), None);
+        let many = parse("a b c d e f g h i-j");
+        assert_eq!((many.parts.len(), many.ignored.len()), (8, 1));
     }
 
     #[test]

@@ -70,6 +70,19 @@ pub fn collapsed(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// Whether a text has a character that people can see.
+#[must_use]
+pub fn is_visible(text: &str) -> bool {
+    let is_blank = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
+    text.contains(|c: char| !is_blank(c) && c != '\u{200b}')
+}
+
+/// Invisible characters that control joining, direction and presentation of text.
+pub(crate) const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
 /// The maximum length of a slug, in characters.
 const MAX_SLUG_CHARACTERS: usize = 80;
 
