@@ -7,6 +7,7 @@ use vitrine_model::product::{Details, Kind, MAX_KIND_BYTES, MAX_NAME_CHARACTERS,
 use vitrine_model::product::{MAX_MEDIA, Media, Product};
 use vitrine_model::search::MAX_KEYWORD_TEXT_BYTES;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
+use vitrine_model::text::is_visible;
 use vitrine_storage::products::Encoding;
 
 /// The maximum length of a brand, supplier or category name, in characters.
@@ -34,6 +35,9 @@ pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
     if !characters.contains(&found) {
         let (min, max) = (characters.start(), characters.end());
         return Err(format!("{found} characters; {min} to {max} are possible"));
+    }
+    if found > 0 && !is_visible(text) {
+        return Err("none of its characters is visible".to_owned());
     }
     ensure(!text.contains('\0'), || "holds a NUL character".to_owned())
 }
@@ -229,6 +233,8 @@ mod tests {
         assert!(text("   ", 1..=3).is_err());
         assert!(text("abcd", 1..=3).is_err());
         assert!(text("a\0", 1..=3).is_err());
+        assert!(text("\u{200b}\u{ad}", 1..=3).is_err(), "nothing to see");
+        assert_eq!(text(" ", 0..=3), Ok(()));
         assert_eq!(text("ééé", 1..=3), Ok(()), "characters, not bytes");
     }
 

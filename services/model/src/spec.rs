@@ -219,12 +219,18 @@ impl<T: AsRef<str>> SpecValue<T> {
 /// A quantity as shown to people, with the unit's symbol: `12 fl oz`, `75%`.
 #[must_use]
 pub fn display_quantity(value: f64, unit: &str) -> String {
+    with_unit(&format_number(value), unit)
+}
+
+/// Returns a number with its unit, as shown to people.
+#[must_use]
+pub fn with_unit(number: &str, unit: &str) -> String {
     let gap = if matches!(unit, "%" | "‰" | "°") {
         ""
     } else {
         " "
     };
-    format!("{}{gap}{unit}", format_number(value))
+    format!("{number}{gap}{unit}")
 }
 
 fn display_date(at: Timestamp) -> String {
@@ -284,6 +290,12 @@ pub enum SpecError {
         key: String,
         /// Its length in bytes.
         bytes: usize,
+    },
+    /// The text holds a NUL character.
+    #[error("{key} holds a text with a NUL character; none is allowed")]
+    TextNul {
+        /// The key.
+        key: String,
     },
     /// The key allows a fixed list of texts, and this is not one of them.
     #[error("{key} does not allow {found:?}; allowed values: {}", listed(allowed, *more))]
@@ -546,13 +558,15 @@ pub fn normal_qualifier(qualifier: &str) -> String {
 }
 
 fn check_text(key: &str, text: &str) -> Result<(), SpecError> {
-    if !text.trim().is_empty() && text.len() <= MAX_TEXT_BYTES {
-        return Ok(());
+    let key = || key.to_owned();
+    if !crate::text::is_visible(text) || text.len() > MAX_TEXT_BYTES {
+        let bytes = text.len();
+        return Err(SpecError::TextLength { key: key(), bytes });
     }
-    Err(SpecError::TextLength {
-        key: key.to_owned(),
-        bytes: text.len(),
-    })
+    if text.contains('\0') {
+        return Err(SpecError::TextNul { key: key() });
+    }
+    Ok(())
 }
 
 fn check_finite(key: &str, value: f64) -> Result<(), SpecError> {
@@ -813,7 +827,12 @@ mod tests {
             assert!(check_key(key).is_err(), "{key:?}");
         }
         assert!(check(&spec("a", SpecValue::Number(f64::NAN)), &units).is_err());
-        assert!(check(&spec("a", SpecValue::Text(" ".to_owned())), &units).is_err());
+        for text in ["", " \n", "\u{200b} \u{feff}", "\0", "a\0b"] {
+            let text = SpecValue::Text(text.to_owned());
+            assert!(check(&spec("a", text.clone()), &units).is_err(), "{text:?}");
+        }
+        let lines = SpecValue::Text("a\u{ad}b\n\tc".to_owned());
+        assert_eq!(check(&spec("a", lines), &units), Ok(()));
         assert!(check(&volume(1.0, "furlong"), &units).is_err());
         for qualifier in ["", "a=b", "a@b", "a\u{7}", " ", &"x".repeat(33)] {
             assert!(check_qualifier(qualifier).is_err(), "{qualifier:?}");

@@ -694,8 +694,9 @@ fn apply_texts(product: &mut Product, patch: &ProductPatch, errors: &mut Validat
         product.name = collapse(name);
     }
     if let Some(sku) = &patch.sku {
+        let sku = sku.trim();
         errors.check(&[&"sku"], limits::code(sku));
-        product.sku.clone_from(sku);
+        sku.clone_into(&mut product.sku);
     }
     if let Some(slug) = &patch.slug {
         errors.check(&[&"slug"], limits::slug(slug));
@@ -823,12 +824,13 @@ mod tests {
     fn unnamed_fields_stay_and_null_clears() {
         let (same, errors) = applied(&ProductPatch::default());
         assert_eq!(
-            (same.name, same.description),
-            (product().name, product().description)
+            (same.name, same.description, same.sku),
+            (product().name, product().description, product().sku)
         );
         assert!(errors.is_empty());
         let patch = ProductPatch {
             name: Some("  Full \n Night ".to_owned()),
+            sku: Some(" S-2\n".to_owned()),
             description: Some(None),
             brand: Some(Some(" Sun  & Moon ".to_owned())),
             ..ProductPatch::default()
@@ -839,7 +841,7 @@ mod tests {
         assert_eq!(changed.slug, "night", "a name does not change the address");
         assert_eq!(changed.description, None);
         assert_eq!(changed.brand.as_deref(), Some("Sun & Moon"));
-        assert_eq!(changed.sku, "S-1");
+        assert_eq!(changed.sku, "S-2");
     }
 
     #[test]

@@ -9,13 +9,15 @@ use super::SpecRef;
 use crate::outcome::{UserErrorCode, ValidationErrors};
 use crate::specs::{CheckedSpecs, check_against_dictionary, current_key};
 
-/// Checks specs on their own and against the dictionary; adds to the errors.
+/// Checks specs on their own and against the dictionary, texts without blanks at their ends; adds
+/// to the errors.
 pub(super) fn read(
     specs: &[Spec],
     dictionary: &Dictionary,
     units: &UnitTable,
     errors: &mut ValidationErrors,
 ) -> CheckedSpecs {
+    let specs: Vec<Spec> = specs.iter().map(trimmed).collect();
     let (mut sound, mut refused) = (Vec::with_capacity(specs.len()), Vec::new());
     for (at, given) in specs.iter().enumerate() {
         match spec::check(given, units) {
@@ -68,6 +70,14 @@ fn alike(a: &Spec, b: &Spec) -> bool {
     a.key == b.key && a.qualifier == b.qualifier
 }
 
+fn trimmed(spec: &Spec) -> Spec {
+    let mut spec = spec.clone();
+    if let SpecValue::Text(text) = &mut spec.value {
+        *text = text.trim().to_owned();
+    }
+    spec
+}
+
 /// Removes duplicates.
 fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
     let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
@@ -88,7 +98,7 @@ fn code_and_field(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static s
     match wrong {
         SpecError::Key(_) => (UserErrorCode::Invalid, "key"),
         SpecError::Qualifier(_) => (UserErrorCode::Invalid, "qualifier"),
-        SpecError::NotFinite { .. } | SpecError::TextLength { .. } => {
+        SpecError::NotFinite { .. } | SpecError::TextLength { .. } | SpecError::TextNul { .. } => {
             (UserErrorCode::Invalid, value_field(given))
         }
         SpecError::Unit { source, .. } => match source {
@@ -169,6 +179,7 @@ mod tests {
             spec("ports", None, SpecValue::Number(f64::NAN)),
             text("note", None, &"x".repeat(8193)),
             text("note", None, &"x".repeat(8192)),
+            text("note", None, "a\0b"),
         ];
         let mut errors = ValidationErrors::default();
         read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
@@ -187,6 +198,7 @@ mod tests {
                 path(UserErrorCode::TypeMismatch, "specs.8.boolean"),
                 path(UserErrorCode::Invalid, "specs.9.number"),
                 path(UserErrorCode::Invalid, "specs.10.text"),
+                path(UserErrorCode::Invalid, "specs.12.text"),
             ]
         );
         let mismatch = errors.0.iter().find(|r| r.path[1] == "8").unwrap();
@@ -198,11 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_removed() {
+    fn duplicates_and_outer_blanks_are_removed() {
         let given = [
             quantity("heft", 2.0, "kilograms"),
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
+            text("note", None, " a  b\n"),
+            text("note", None, "a  b"),
         ];
         let mut errors = ValidationErrors::default();
         let checked = read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
@@ -210,6 +224,7 @@ mod tests {
         let expected = [
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
+            text("note", None, "a  b"),
         ];
         assert_eq!(checked.specs, expected);
     }
