@@ -68,6 +68,19 @@ fn an_unknown_key_finds_nothing_and_gives_a_hint() {
                 && hints[1].contains("\"volume\""),
             "{hints:?}"
         );
+        let loud = list(app, spec("COLOR", "exists", json!(true))).await;
+        assert!(
+            loud.hints()[0].ends_with("did you mean \"color\"?"),
+            "{:?}",
+            loud.hints()
+        );
+        let facets = r#"{ products { facets(keys: ["color", "colour"]) { key } } }"#;
+        let facets = app.query(facets).await;
+        assert_eq!(facets.at("/products/facets"), &json!([{ "key": "color" }]));
+        assert_eq!(
+            facets.hints(),
+            [r#"keys[1]: there is no spec key "colour"; did you mean "color"?"#]
+        );
         let right = list(app, spec("color", "text", json!({ "eq": "red" }))).await;
         assert_eq!(right.hints(), [""; 0]);
         assert!(

@@ -687,9 +687,9 @@ fn spec_filters_that_contradict_their_key_or_themselves_are_refused() {
         { specs: [{ key: "release", date: { gte: "2024-02-02", lt: "2024-02-01" } }] }
             BAD_USER_INPUT at products: filter.specs[0].date: the lower end is above the upper end
         { specs: [{ key: "color" }] }
-            BAD_USER_INPUT at products: filter.specs: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+            BAD_USER_INPUT at products: filter.specs[0]: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
         { specs: [{ key: "color", exists: true, boolean: true }] }
-            BAD_USER_INPUT at products: filter.specs: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+            BAD_USER_INPUT at products: filter.specs[0]: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
         "#);
     });
 }

@@ -62,6 +62,7 @@ use vitrine_model::spec::SpecKey;
 use vitrine_model::text::fold;
 use vitrine_storage::counts::{CountSnapshot, TallyRequest};
 
+use crate::filter::{Hint, unknown_key_hint};
 use crate::products::{ListedProducts, ProductsQuery, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError, LineLimiter};
@@ -402,6 +403,17 @@ impl Catalog {
         Ok(())
     }
 
+    /// A hint for each requested spec key that no product has ever had.
+    #[must_use]
+    pub fn facet_hints(&self, keys: &[String], visibility: Visibility) -> Vec<Hint> {
+        let reference = self.reference_seen_with(visibility);
+        let asked = keys.iter().enumerate();
+        let unknown = asked.filter(|(_, key)| !is_known(&reference, key));
+        let hint =
+            |(at, key): (usize, &String)| unknown_key_hint(&format!("keys[{at}]"), key, &reference);
+        unknown.map(hint).collect()
+    }
+
     /// The reference data, reloaded if it lacks something that the request names.
     async fn reference_for(
         &self,
@@ -413,9 +425,6 @@ impl Catalog {
             .await?;
         let Some(keys) = keys else {
             return Ok(reference);
-        };
-        let is_known = |reference: &Reference, key: &String| {
-            key.starts_with('@') || reference.dictionary.get(key).is_some()
         };
         let known = |reference: &Reference| keys.iter().all(|key| is_known(reference, key));
         self.reference_knowing(query.visibility, known).await
@@ -1119,6 +1128,11 @@ fn has_key(key: &str, reference: &Reference) -> Condition {
         1 => names.remove(0),
         _ => Condition::Any(names),
     }
+}
+
+/// Whether the key of a facet is built in or in the dictionary.
+fn is_known(reference: &Reference, key: &str) -> bool {
+    key.starts_with('@') || reference.dictionary.get(key).is_some()
 }
 
 /// Old names of merged keys that products may still have.

@@ -77,13 +77,14 @@ fn collect_hints(filter: &ProductFilter, path: &str, reference: &Reference, hint
 /// A hint for an unknown key, with the most similar known one.
 pub(crate) fn unknown_key_hint(path: &str, key: &str, reference: &Reference) -> Hint {
     let shown = vitrine_model::text::excerpt(key, 80).text;
+    let asked = key.to_ascii_lowercase().replace(['-', ' '], "_");
     let known = reference.dictionary.keys().iter().flat_map(|entry| {
         let names = std::iter::once(&entry.key).chain(&entry.aliases);
         names.map(|name| (name.as_str(), entry.key.as_str()))
     });
     let near = known
         .filter(|(name, _)| key.len() <= MAX_KEY_BYTES && name.len().abs_diff(key.len()) <= 2)
-        .map(|(name, entry)| (strsim::osa_distance(name, key), entry))
+        .map(|(name, entry)| (strsim::osa_distance(name, &asked), entry))
         .filter(|(distance, _)| *distance <= 2)
         .min();
     let meant = near.map_or_else(String::new, |(_, entry)| {

@@ -68,7 +68,14 @@ mod tests {
             (r#"{ "categry": "x" }"#, "categry"),
             (r#"{ "price": { "gte": "cheap" } }"#, "filter.price.gte"),
             (r#"{ "status": "SOLD" }"#, "filter.status"),
-            (r#"{ "specs": [{ "key": "a" }] }"#, "exactly one of text"),
+            (
+                r#"{ "specs": [{ "key": "a" }] }"#,
+                "filter.specs[0]: the filter for the spec \"a\" must give exactly one of text",
+            ),
+            (
+                r#"{ "not": { "and": [{}, { "supplier": ["a"] }] } }"#,
+                "filter.not.and[1].supplier[0]",
+            ),
             ("null", "filter"),
         ] {
             let message = refused(text);

@@ -264,13 +264,19 @@ pub(crate) struct DisplayUnitInput {
 impl ProductFilterInput {
     /// Converts the filter to its domain type.
     pub(crate) fn filter(self) -> Result<ProductFilter, Failure> {
+        self.filter_at("filter")
+    }
+
+    /// Converts the filter that has this path.
+    fn filter_at(self, path: &str) -> Result<ProductFilter, Failure> {
+        let parts = |name, parts| each_at(parts, &format!("{path}.{name}"), Self::filter_at);
+        let not = self
+            .not
+            .map(|part| part.filter_at(&format!("{path}.not")).map(Box::new));
         Ok(ProductFilter {
-            and: self.and.map(filters).transpose()?,
-            or: self.or.map(filters).transpose()?,
-            not: self
-                .not
-                .map(|part| part.filter().map(Box::new))
-                .transpose()?,
+            and: parts("and", self.and)?,
+            or: parts("or", self.or)?,
+            not: not.transpose()?,
             category: self.category,
             brand: self.brand,
             price: self.price.map(|price| Bounds {
@@ -282,10 +288,16 @@ impl ProductFilterInput {
                 .map(|states| states.into_iter().map(ProductStatus::from).collect()),
             min_rating: self.rating.map(|rating| rating.gte),
             country: self.country,
-            specs: self.specs.map(specs).transpose()?,
+            specs: each_at(
+                self.specs,
+                &format!("{path}.specs"),
+                SpecFilterInput::filter_at,
+            )?,
             admin: AdminFilter {
                 kind: self.kind,
-                supplier: self.supplier.map(suppliers).transpose()?,
+                supplier: each_at(self.supplier, &format!("{path}.supplier"), |id, path| {
+                    supplier(&id, path)
+                })?,
                 has_price: self.has_price,
                 has_media: self.has_media,
                 updated_since: self.updated_since.map(|at| at.0),
@@ -294,30 +306,33 @@ impl ProductFilterInput {
     }
 }
 
-fn suppliers(ids: Vec<ID>) -> Result<Vec<SupplierId>, Failure> {
-    let supplier = |(at, id): (usize, ID)| {
-        let field = format!("filter.supplier[{at}]");
-        match GlobalId::decode(&id) {
-            Ok(GlobalId::Supplier(id)) => Ok(id),
-            Ok(_) => Err(Failure::bad_input(format!(
-                "{field}: is not the id of a supplier"
-            ))),
-            Err(error) => Err(Failure::bad_input(format!("{field}: {error}"))),
-        }
+/// Converts the items of the list that has this path, if there is one.
+fn each_at<T, C>(
+    items: Option<Vec<T>>,
+    path: &str,
+    convert: impl Fn(T, &str) -> Result<C, Failure>,
+) -> Result<Option<Vec<C>>, Failure> {
+    let Some(items) = items else {
+        return Ok(None);
     };
-    ids.into_iter().enumerate().map(supplier).collect()
+    let items = items.into_iter().enumerate();
+    let each = items.map(|(at, item)| convert(item, &format!("{path}[{at}]")));
+    each.collect::<Result<_, _>>().map(Some)
 }
 
-fn filters(parts: Vec<ProductFilterInput>) -> Result<Vec<ProductFilter>, Failure> {
-    parts.into_iter().map(ProductFilterInput::filter).collect()
-}
-
-fn specs(leaves: Vec<SpecFilterInput>) -> Result<Vec<SpecFilter>, Failure> {
-    leaves.into_iter().map(SpecFilterInput::filter).collect()
+fn supplier(id: &ID, path: &str) -> Result<SupplierId, Failure> {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Supplier(id)) => Ok(id),
+        Ok(_) => Err(Failure::bad_input(format!(
+            "{path}: is not the id of a supplier"
+        ))),
+        Err(error) => Err(Failure::bad_input(format!("{path}: {error}"))),
+    }
 }
 
 impl SpecFilterInput {
-    fn filter(self) -> Result<SpecFilter, Failure> {
+    /// Converts the filter that has this path.
+    fn filter_at(self, path: &str) -> Result<SpecFilter, Failure> {
         let text = self.text.map(|text| match text {
             TextFilterInput::Eq(text) => SpecTest::Text(vec![text]),
             TextFilterInput::In(texts) => SpecTest::Text(texts),
@@ -337,7 +352,7 @@ impl SpecFilterInput {
                 test,
             }),
             _ => Err(Failure::bad_input(format!(
-                "filter.specs: the filter for the spec {:?} must give exactly one of text, number, boolean, date and exists",
+                "{path}: the filter for the spec {:?} must give exactly one of text, number, boolean, date and exists",
                 self.key
             ))),
         }

@@ -823,11 +823,7 @@ async fn products(
     let arguments = format!("{query:?}");
     let found = session.catalog.products(query).boxed();
     let page = once(ctx, arguments, found).await?;
-    let hints = page.hints.iter().map(|found| Hint {
-        path: found.path.clone(),
-        message: found.message.clone(),
-    });
-    hint(ctx, hints);
+    hint(ctx, page.hints.iter().cloned().map(Hint::from));
     Ok(ProductConnection { page })
 }
 

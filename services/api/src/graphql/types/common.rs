@@ -2,11 +2,22 @@
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_api_derive::Direct;
+use vitrine_domain::filter;
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_model::money;
 use vitrine_model::product::{self, MediaKind};
 
+use crate::execution::Hint;
 use crate::graphql::scalars::{Decimal, Url};
+
+impl From<filter::Hint> for Hint {
+    fn from(hint: filter::Hint) -> Self {
+        Self {
+            path: hint.path,
+            message: hint.message,
+        }
+    }
+}
 
 /// An amount of money.
 #[derive(Clone, Debug, SimpleObject, Direct)]

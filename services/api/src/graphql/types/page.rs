@@ -27,7 +27,7 @@ use super::search::SearchReading;
 use super::spec::SpecKey;
 use super::supplier::Supplier;
 use crate::execution::direct::One;
-use crate::execution::{At as _, Failure, List, NullableAt as _, R};
+use crate::execution::{At as _, Failure, Hint, List, NullableAt as _, R, hint};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::{DisplayUnitInput, size};
 use crate::graphql::once::once;
@@ -219,9 +219,12 @@ impl ProductConnection {
             display_units: units.map(|display| (display.unit, display.key)).collect(),
         };
         let arguments = format!("{:?}", (self.page.selection(), &query));
-        let catalog = &ctx.session().catalog;
-        let found = catalog.facets(&self.page, query).boxed();
+        let keys = query.keys.clone().unwrap_or_default();
+        let session = ctx.session();
+        let found = session.catalog.facets(&self.page, query).boxed();
         let found = once(ctx, arguments, found).await;
+        let hints = session.catalog.facet_hints(&keys, session.visibility);
+        hint(ctx, hints.into_iter().map(Hint::from));
         found.map(|facets| Facet::all(&facets)).at(ctx)
     }
 
