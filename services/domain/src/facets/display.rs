@@ -8,7 +8,7 @@ use vitrine_model::filter::{Bounds, DateTest, ProductFilter, SpecFilter, SpecTes
 use vitrine_model::id::CategoryId;
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::significant::format_number;
-use vitrine_model::spec::{SpecValue, ValueType, display_quantity};
+use vitrine_model::spec::{SpecValue, ValueType, with_unit};
 use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
@@ -260,13 +260,21 @@ impl FacetDisplay<'_> {
             high_included,
         } = bucket.bucket;
         let test = panel::number_test(low, high, high_included, unit);
-        let shown = |n: f64| unit.map_or_else(|| format_number(n), |u| display_quantity(n, &u.id));
+        let shown = |number: String| match unit {
+            Some(unit) => with_unit(&number, &unit.id),
+            None => number,
+        };
         let label = match (low, high) {
             (Some(low), Some(high)) if low < high => {
-                format!("{} to {}", format_number(low), shown(high))
+                let mut ends = [low, high].map(format_number);
+                if ends[0] == ends[1] {
+                    ends = [low, high].map(|end| end.to_string());
+                }
+                let [from, to] = ends;
+                format!("{from} to {}", shown(to))
             }
-            (Some(low), None) => format!("{} and more", shown(low)),
-            (Some(one), _) | (None, Some(one)) => shown(one),
+            (Some(low), None) => format!("{} and more", shown(format_number(low))),
+            (Some(one), _) | (None, Some(one)) => shown(format_number(one)),
             (None, None) => String::new(),
         };
         self.tested(label, bucket.count, selected, SpecTest::Number(test))
@@ -435,6 +443,7 @@ fn spec(key: &str, test: SpecTest) -> ProductFilter {
 #[cfg(test)]
 mod tests {
     use vitrine_model::facet::{Panel, Sample};
+    use vitrine_model::unit::UnitTable;
 
     use super::*;
 
@@ -482,5 +491,44 @@ mod tests {
         let other = || of("Other", 500, true);
         assert_eq!(shown(&[]), [of("Acme", 35_080, true), other()]);
         assert_eq!(shown(&["acme"]), [of("Acme", 7_016, false), other()]);
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_shown_apart() {
+        let counts = Counts {
+            panel: Panel::default().into(),
+            accuracy: FacetAccuracy::Exact,
+            current: true,
+            sample: None,
+            counted: Vec::new(),
+            as_of: Timestamp::from_millis(0),
+        };
+        let display = FacetDisplay {
+            reference: &Reference::default(),
+            filter: &ProductFilter::default(),
+            currency: Currency::parse("EUR").unwrap(),
+            limit: 10,
+            counts: &counts,
+        };
+        let units = UnitTable::built_in();
+        let label = |low: f64, high: f64, unit: &str| {
+            let bucket = CountedBucket {
+                bucket: Bucket {
+                    low: Some(low),
+                    high: Some(high),
+                    high_included: true,
+                },
+                count: 1,
+            };
+            display.number(&[], &bucket, units.find(unit)).label
+        };
+        assert_eq!(label(1.0, 2.5, ""), "1 to 2.5");
+        assert_eq!(label(1.0, 2.5, "%"), "1 to 2.5%");
+        assert_eq!(label(1.0, 1.0, "kg"), "1 kg");
+        assert_eq!(
+            label(1.000_000_1, 1.000_000_2, ""),
+            "1.0000001 to 1.0000002"
+        );
+        assert_eq!(label(1.0, 1.000_000_2, "kg"), "1 to 1.0000002 kg");
     }
 }
