@@ -79,7 +79,10 @@ impl Command for DefineKey {
         let units = UnitTable::with_defined(unit.units().await?);
         let key = match define(&self.0, &dictionary, &units) {
             Ok(key) => key,
-            Err(refusals) => return Ok(Step::refused(refusals, None)),
+            Err(refusals) => {
+                let current = dictionary.get(&self.0.key).cloned();
+                return Ok(Step::refused(refusals, current));
+            }
         };
         match unit.insert_spec_key(&key).await {
             // Another writer has inserted a key with one of these names.

@@ -214,12 +214,12 @@ const fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Whether a tag has the form of a language tag: subtags of letters and digits, the first one of
-/// letters. Subtags are not looked up.
+/// Whether a tag has the form of a language tag: subtags of letters and digits, the first one of two
+/// or three letters, because no language has a longer one. Subtags are not looked up.
 fn is_language(tag: &str) -> bool {
     let mut subtags = tag.split('-');
     let first = subtags.next().is_some_and(|first| {
-        (2..=8).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic())
+        (2..=3).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic())
     });
     let rest = subtags.all(|subtag| {
         (1..=8).contains(&subtag.len()) && subtag.bytes().all(|b| b.is_ascii_alphanumeric())
@@ -372,7 +372,7 @@ mod tests {
             })
         };
         assert_eq!(language("pt-BR"), [""; 0]);
-        for wrong in ["", "e", "english language", "en_GB", "1n"] {
+        for wrong in ["", "e", "english", "english language", "en_GB", "1n"] {
             assert_eq!(language(wrong), ["language"], "{wrong}");
         }
         let dimensions = |all: &[(&str, i64)]| {

@@ -372,7 +372,7 @@ impl Catalog {
         if before.status == ReviewStatus::Deleted {
             let message = "you deleted this review; write a new one";
             let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
-            return Ok(Next::refused(refusal, None));
+            return Ok(Next::refused(refusal, Some(before)));
         }
         if before.revision != expected {
             // A repeated request whose answer was lost.
@@ -385,7 +385,7 @@ impl Catalog {
         }
         let of_review = |refusal: UserError| refusal.at(&[&"id"]);
         let Some(target) = self.target_of(&before).await? else {
-            return Ok(Next::refused(of_review(no_product()), None));
+            return Ok(Next::refused(of_review(no_product()), Some(before)));
         };
         if let Some(refusal) = not_open(target.status) {
             return Ok(Next::refused(of_review(refusal), Some(before)));

@@ -262,7 +262,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| (part as f64 / whole as f64).min(1.0))
 }
 
-/// A rejected line of an import, or a value that was dropped.
+/// A reason for which a line of an import was rejected, or a value was dropped.
 #[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ImportReject {
     /// The file.
@@ -329,7 +329,8 @@ impl ImportRejectConnection {
         PageInfo(Ends::Rejects(&self.page))
     }
 
-    /// The number of rejected lines and dropped values, also of those that are not kept.
+    /// The number of reasons and dropped values, also of those that are not kept. A rejected line
+    /// counts once for each of its reasons.
     fn total_count(&self) -> TotalCount {
         Total {
             value: self.all,
