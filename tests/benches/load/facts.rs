@@ -1,6 +1,6 @@
 //! What the catalogue holds, so that requests find something: the same for the same data.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::Database;
@@ -148,8 +148,10 @@ async fn most_reviewed(database: &Database) -> (i64, i64) {
     (id(&found), number(stats, "count"))
 }
 
-/// Of each of some products the first reviews that are found.
+/// The first published reviews that are found, without those of products that are not on sale.
 async fn reviews(database: &Database) -> Vec<String> {
+    let on_sale = find(database, doc! { "status": "active" }, doc! { "_id": 1 }).await;
+    let on_sale: HashSet<i64> = on_sale.iter().map(id).collect();
     let reviews = database.collection::<Document>("reviews");
     let find = reviews.find(doc! { "status": "published" });
     let find = find.projection(doc! { "product_id": 1 });
@@ -157,9 +159,12 @@ async fn reviews(database: &Database) -> Vec<String> {
     let found: Vec<Document> = find.await.unwrap().try_collect().await.unwrap();
     let global = |doc: &Document| {
         let product = doc.get_i64("product_id").expect("a review has a product");
-        GlobalId::Review(ProductId::from_i64(product), ReviewId::from_i64(id(doc))).encode()
+        let ids = (ProductId::from_i64(product), ReviewId::from_i64(id(doc)));
+        on_sale
+            .contains(&product)
+            .then(|| GlobalId::Review(ids.0, ids.1).encode())
     };
-    found.iter().map(global).collect()
+    found.iter().filter_map(global).collect()
 }
 
 async fn common_words(database: &Database) -> Vec<String> {
