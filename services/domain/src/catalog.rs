@@ -10,6 +10,7 @@
 //! starve another, and each request has a share of those for reads ([`Catalog::for_request`]). A read or write that exceeds its time limit releases its permit and fails; the
 //! operation itself continues until the driver ends it.
 
+use std::any::Any;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -480,60 +481,60 @@ impl Catalog {
 
     /// Reads from the database. The work continues when the caller goes away. Fails when there is
     /// no answer within [`READ_TIMEOUT`], or when another primary is elected meanwhile.
-    pub(crate) async fn read<T, Work>(
+    pub(crate) fn read<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
-    ) -> Result<T, DomainError>
+    ) -> impl Future<Output = Result<T, DomainError>>
     where
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let permit = self.read_permit().await?;
-        let work = work(self.store().clone());
-        flatten(
-            self.with_timeout(permit, READ_TIMEOUT, Box::pin(work))
-                .await,
-        )
+        let work = erased(work(self.store().clone()));
+        let done = self.run_read(work);
+        async move { Ok(typed(flatten(done.await?)?)) }
     }
 
     /// Writes to the database like [`Catalog::read`], with the permits and the time limit of
     /// writes. After an error the write may still be applied.
-    pub(crate) async fn write<T, Work>(
+    pub(crate) fn write<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
-    ) -> Result<T, DomainError>
+    ) -> impl Future<Output = Result<T, DomainError>>
     where
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let permit = self.shared.writes.permit().await?;
-        let work = work(self.store().clone());
-        flatten(
-            self.with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
-                .await,
-        )
+        let work = erased(work(self.store().clone()));
+        let done = self.run_write(work);
+        async move { Ok(typed(flatten(done.await?)?)) }
     }
 
     /// Like [`Catalog::read`], for work whose result several callers share.
-    pub(crate) async fn read_for_many<T: Send + 'static>(
+    pub(crate) fn read_for_many<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Result<TaskResult<T>, DomainError> {
-        let permit = self.read_permit().await?;
-        Ok(self
-            .with_timeout(permit, READ_TIMEOUT, Box::pin(work))
-            .await)
+    ) -> impl Future<Output = Result<TaskResult<T>, DomainError>> {
+        let done = self.run_read(erased(work));
+        async move { Ok(done.await?.map(|result| result.map(typed))) }
     }
 
     /// Like [`Catalog::write`], for work whose result several callers share.
-    pub(crate) async fn write_for_many<T: Send + 'static>(
+    pub(crate) fn write_for_many<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Result<TaskResult<T>, DomainError> {
+    ) -> impl Future<Output = Result<TaskResult<T>, DomainError>> {
+        let done = self.run_write(erased(work));
+        async move { Ok(done.await?.map(|result| result.map(typed))) }
+    }
+
+    async fn run_read(&self, work: ErasedWork) -> Result<TaskResult<Erased>, DomainError> {
+        let permit = self.read_permit().await?;
+        Ok(self.with_timeout(permit, READ_TIMEOUT, work).await)
+    }
+
+    async fn run_write(&self, work: ErasedWork) -> Result<TaskResult<Erased>, DomainError> {
         let permit = self.shared.writes.permit().await?;
-        Ok(self
-            .with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
-            .await)
+        Ok(self.with_timeout((permit, None), WRITE_TIMEOUT, work).await)
     }
 
     /// Returns what runs the imports that a mutation starts.
@@ -543,16 +544,21 @@ impl Catalog {
 
     /// Runs background work in batches. There is no limit for the whole; each command has its own.
     /// The work continues when the caller goes away.
-    pub(crate) async fn maintain<T, Work>(
+    pub(crate) fn maintain<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
-    ) -> Result<T, DomainError>
+    ) -> impl Future<Output = Result<T, DomainError>>
     where
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
+        let work = erased(work(self.store().clone()));
+        let done = self.run_maintenance(work);
+        async move { Ok(typed(done.await?)) }
+    }
+
+    async fn run_maintenance(&self, work: ErasedWork) -> Result<Erased, DomainError> {
         let permit = self.shared.background.permit().await?;
-        let work = work(self.store().clone());
         let task = self.detached(async move {
             let result = work.await;
             drop(permit);
@@ -564,14 +570,13 @@ impl Catalog {
         }
     }
 
-    /// Runs work to completion in a task of its own; the caller waits at most `limit`. The work is
-    /// boxed, so that the machinery of a task is compiled once and not for every operation.
-    async fn with_timeout<T: Send + 'static>(
+    /// Runs work to completion in a task of its own; the caller waits at most `limit`.
+    async fn with_timeout(
         &self,
-        permit: impl Send + 'static,
+        permit: ReadPermit,
         limit: Duration,
-        mut work: BoxFuture<'static, Result<T, StorageError>>,
-    ) -> TaskResult<T> {
+        mut work: ErasedWork,
+    ) -> TaskResult<Erased> {
         let (answer, answered) = oneshot::channel();
         let catalog = self.clone();
         let elected = self.store().next_election();
@@ -641,6 +646,26 @@ impl Catalog {
 
 /// The result of a task; the outer error means that the task panicked.
 pub(crate) type TaskResult<T> = Result<Result<T, StorageError>, oneshot::error::RecvError>;
+
+/// A result without its type. What runs work is compiled once, and not for every type of result.
+type Erased = Box<dyn Any + Send>;
+
+type ErasedWork = BoxFuture<'static, Result<Erased, StorageError>>;
+
+fn erased<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+) -> ErasedWork {
+    Box::pin(async move {
+        let result: Erased = Box::new(work.await?);
+        Ok(result)
+    })
+}
+
+fn typed<T: 'static>(result: Erased) -> T {
+    *result
+        .downcast()
+        .expect("a result has the type that its work returned")
+}
 
 fn flatten<T>(outcome: TaskResult<T>) -> Result<T, DomainError> {
     match outcome {
