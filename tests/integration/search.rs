@@ -146,6 +146,48 @@ fn the_answer_says_how_each_word_was_read() {
 }
 
 #[test]
+fn joined_words_are_read_like_separate_ones() {
+    test(async |app| {
+        stock(app).await;
+        app.has([
+            product("Bora Bora Towel"),
+            product("Tic Tactile Toy"),
+            product("Red Shirts"),
+            product("Redline Radio"),
+            product("Red Wine Glass"),
+            product("Big Laptop").brand("Sleeve"),
+        ])
+        .await;
+        app.has_reviews((0..9).map(|n| review("Big Laptop", format!("b{n}"), 4)))
+            .await;
+        for (joined, apart, number) in [
+            ("laptop-sleeve", "laptop sleeve", 4),
+            ("sleeve laptop-sleeve", "sleeve laptop sleeve", 4),
+            ("bora-bora", "bora bora", 1),
+            ("bora-bor", "bora bor", 1),
+            ("tic-tac", "tic tac", 1),
+            ("tic-tac-tic", "tic tac tic", 0),
+            ("red-shirt", "red shirt", 1),
+            ("red shir-red", "red shir red", 0),
+            // One letter away from a word that products have, but the parts are right.
+            ("red-wine", "red wine", 1),
+        ] {
+            let names = found(app, joined).await;
+            assert_eq!(names, found(app, apart).await, "{joined}");
+            assert_eq!(names.len(), number, "{joined} finds {names:?}");
+        }
+        // Parts of a code are neither corrected nor proposed.
+        for code in ["GV-N3081", "torhc-3080"] {
+            let answer = search(app, code).await;
+            assert_eq!(answer.names("/products"), [""; 0], "{code}");
+            let words = answer.at("/products/search/words").as_array().unwrap();
+            assert_eq!(words.len(), 1, "{code}");
+            assert!(answer.at("/products/search/didYouMean").is_null(), "{code}");
+        }
+    });
+}
+
+#[test]
 fn a_search_without_hits_suggests_another() {
     test(async |app| {
         stock(app).await;

@@ -93,6 +93,8 @@ pub enum WordReading {
 pub(crate) struct Search {
     query: SearchQuery,
     words: Vec<ResolvedWord>,
+    /// The sort value of the name that comes first.
+    name: String,
 }
 
 /// A word with the keywords that represent it.
@@ -110,6 +112,45 @@ struct ResolvedWord {
 }
 
 impl Search {
+    /// Replaces words by their parts. A part that is another word too is left out; words beyond the
+    /// maximum number are ignored.
+    fn new(
+        mut query: SearchQuery,
+        words: Vec<ResolvedWord>,
+        parts: Vec<Vec<ResolvedWord>>,
+    ) -> Self {
+        if parts.iter().all(Vec::is_empty) {
+            let name = name_key(&query.text);
+            return Self { query, words, name };
+        }
+        let mut known: HashSet<String> = HashSet::new();
+        for (word, parts) in words.iter().zip(&parts) {
+            if parts.is_empty() {
+                known.insert(word.typed.clone());
+            }
+        }
+        let mut all = Vec::with_capacity(words.len());
+        for (word, mut parts) in words.into_iter().zip(parts) {
+            if parts.is_empty() {
+                all.push(word);
+                continue;
+            }
+            parts.retain(|part| known.insert(part.typed.clone()));
+            all.append(&mut parts);
+        }
+        let beyond = all.split_off(all.len().min(MAX_QUERY_WORDS));
+        let beyond = beyond.into_iter().map(|word| word.typed);
+        query.ignored.splice(..0, beyond);
+        let typed: Vec<&str> = all.iter().map(|word| word.typed.as_str()).collect();
+        query.folded = typed.join(" ");
+        let name = name_key(&query.folded);
+        Self {
+            query,
+            words: all,
+            name,
+        }
+    }
+
     /// The condition that products must match.
     pub(crate) fn condition(&self) -> Condition {
         let words = self.rarest_first().into_iter();
@@ -119,7 +160,7 @@ impl Search {
     pub(crate) fn ranking(&self) -> Ranking {
         let words = self.rarest_first().into_iter();
         Ranking {
-            name: name_key(&self.query.text),
+            name: self.name.clone(),
             words: words.map(|word| word.in_name.clone()).collect(),
         }
     }
@@ -161,6 +202,16 @@ fn words_condition(each: Vec<Vec<String>>) -> Condition {
     Condition::Words(Words::new(each))
 }
 
+/// Whether products are rather searched by the parts of a joined word that they do not have. A typing
+/// mistake is corrected in the word or in its parts, but not in those of a code.
+fn is_better(parts: &[ResolvedWord], joined: &ResolvedWord) -> bool {
+    let is_found =
+        |part: &ResolvedWord| matches!(part.reading, WordReading::Word | WordReading::Prefix);
+    let may_be_code = joined.typed.contains(char::is_numeric);
+    let may_be_wrong = joined.reading == WordReading::Unknown && !may_be_code;
+    !parts.is_empty() && (may_be_wrong || parts.iter().all(is_found))
+}
+
 /// The keywords of a word in any field.
 fn anywhere(word: &str) -> Vec<String> {
     vec![name_keyword(word), other_keyword(word)]
@@ -177,57 +228,48 @@ impl Catalog {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return Ok(None);
         };
-        let mut query = SearchQuery::parse(text)
+        let query = SearchQuery::parse(text)
             .map_err(|wrong| DomainError::invalid("search", wrong.to_string()))?;
-        let words = self.resolve(&query.words, query.open, visibility).await?;
-        let words = self.take_apart(&mut query, words, visibility).await?;
-        Ok(Some(Search { query, words }))
+        let words = query.words.iter().enumerate();
+        let last = query.words.len() - 1;
+        let words = words.map(|(at, word)| self.word(word, query.open && at == last, visibility));
+        let words = try_join_all(words).await?;
+        let parts = self.parts(&query, &words, visibility).await?;
+        Ok(Some(Search::new(query, words, parts)))
     }
 
-    /// Interprets words, of which the last may be incomplete.
-    async fn resolve(
+    /// Interprets the parts of joined words that no product has: `karst-strata` has the parts
+    /// `karst` and `strata`. Returns the parts of each word; none of those that stay joined.
+    async fn parts(
         &self,
-        words: &[String],
-        open: bool,
+        query: &SearchQuery,
+        words: &[ResolvedWord],
         visibility: Visibility,
-    ) -> Result<Vec<ResolvedWord>, DomainError> {
-        let each = words.iter().enumerate();
-        let each = each.map(|(at, word)| {
-            let is_last = at + 1 == words.len();
-            self.word(word, is_last && open, visibility)
-        });
-        try_join_all(each).await
-    }
-
-    /// Replaces joined words that no product has by their parts: `karst-strata` by `karst` and
-    /// `strata`. Parts beyond the maximum number of words are ignored.
-    async fn take_apart(
-        &self,
-        query: &mut SearchQuery,
-        words: Vec<ResolvedWord>,
-        visibility: Visibility,
-    ) -> Result<Vec<ResolvedWord>, DomainError> {
-        let mut known: HashSet<String> = words.iter().map(|word| word.typed.clone()).collect();
-        let mut room = MAX_QUERY_WORDS - words.len();
-        let last = words.len() - 1;
-        let mut all = Vec::with_capacity(words.len());
-        for (at, word) in words.into_iter().enumerate() {
-            let mut parts = std::mem::take(&mut query.parts[at]);
-            if word.reading != WordReading::Unknown || parts.is_empty() {
-                all.push(word);
-                continue;
+    ) -> Result<Vec<Vec<ResolvedWord>>, DomainError> {
+        let mut room = MAX_QUERY_WORDS;
+        let all = words.iter().zip(&query.parts).enumerate();
+        let all = all.map(|(at, (word, parts))| {
+            let has_room = parts.len() <= room;
+            let is_found = matches!(word.reading, WordReading::Word | WordReading::Prefix);
+            let looked_up: &[String] = if is_found || !has_room { &[] } else { parts };
+            room -= looked_up.len();
+            let open = query.open && at + 1 == words.len();
+            let each = looked_up.iter().enumerate();
+            let each = each.map(move |(at, part)| {
+                let is_last = at + 1 == looked_up.len();
+                self.word(part, open && is_last, visibility)
+            });
+            let joined = word;
+            async move {
+                let parts = try_join_all(each).await?;
+                Ok(if is_better(&parts, joined) {
+                    parts
+                } else {
+                    Vec::new()
+                })
             }
-            let mut open = query.open && at == last;
-            known.remove(&word.typed);
-            parts.retain(|part| known.insert(part.clone()));
-            // Its own place is free too.
-            let ignored = parts.split_off(parts.len().min(room + 1));
-            room = (room + 1).saturating_sub(parts.len());
-            open &= ignored.is_empty();
-            query.ignored.extend(ignored);
-            all.extend(self.resolve(&parts, open, visibility).await?);
-        }
-        Ok(all)
+        });
+        try_join_all(all.collect::<Vec<_>>()).await
     }
 
     /// How the search of a list was interpreted; `None` without one. Looks for a similar text only

@@ -196,7 +196,7 @@ pub struct SearchQuery {
     /// The distinct words, folded: at least one and at most [`MAX_QUERY_WORDS`]. A code is one
     /// word, without its joining characters: `gv-n3080` is `gvn3080`.
     pub words: Vec<String>,
-    /// For each of the words, the distinct words that it joins: `gv` and `n3080`. Empty if it is
+    /// For each of the words, the words that it joins, as typed: `gv` and `n3080`. Empty if it is
     /// only one.
     pub parts: Vec<Vec<String>>,
     /// Further words, which are ignored.
@@ -237,7 +237,7 @@ impl SearchQuery {
             let word = piece.joined();
             if !words.contains(&word) {
                 words.push(word);
-                parts.push(piece.distinct_parts());
+                parts.push(piece.joined_parts());
             }
         }
         let last = pieces(&folded).last().map(Piece::joined);
@@ -283,18 +283,10 @@ impl<'a> Piece<'a> {
             .filter(|part| is_word(part))
     }
 
-    /// The distinct words that it joins, if it joins several.
-    fn distinct_parts(self) -> Vec<String> {
-        let mut distinct: Vec<String> = Vec::new();
-        for part in self.parts().map(cut) {
-            if !distinct.iter().any(|other| other == part) {
-                distinct.push(part.to_owned());
-            }
-        }
-        if distinct.len() < 2 {
-            distinct.clear();
-        }
-        distinct
+    /// The words that it joins, if it joins several.
+    fn joined_parts(self) -> Vec<String> {
+        let parts: Vec<String> = self.parts().map(|part| cut(part).to_owned()).collect();
+        if parts.len() < 2 { Vec::new() } else { parts }
     }
 
     /// Whether it consists of several joined words.
@@ -516,7 +508,7 @@ mod tests {
     fn joined_words_can_be_taken_apart() {
         let query = parse("tic-tac-tic e-book-");
         assert_eq!(query.words, ["tictactic", "ebook"]);
-        assert_eq!(query.parts, [["tic", "tac"], ["e", "book"]]);
+        assert_eq!(query.parts, [vec!["tic", "tac", "tic"], vec!["e", "book"]]);
         let apart = query.apart().unwrap();
         assert_eq!(apart.words, ["tic", "tac", "e", "book"]);
         assert_eq!(apart.parts, [[""; 0]; 4]);
