@@ -11,6 +11,10 @@ use jiff::civil::{Date, DateTime};
 use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Serialize};
 
+/// The start of the year -9999 and the end of the year 9999.
+const MIN_MILLIS: i64 = -377_705_116_800_000;
+const MAX_MILLIS: i64 = 253_402_300_799_999;
+
 /// The start of 1970.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -30,8 +34,7 @@ impl Timestamp {
     /// 9999.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        let ends = [DateTime::MIN, DateTime::MAX].map(Self::of_utc);
-        Self(millis.clamp(ends[0].0, ends[1].0))
+        Self(millis.clamp(MIN_MILLIS, MAX_MILLIS))
     }
 
     /// The instant of a date and time in UTC, without fractions of its milliseconds.
@@ -70,8 +73,12 @@ impl Timestamp {
     /// # Errors
     /// [`InvalidTimestamp`] when the text has another form or names a day that does not exist.
     pub fn parse_day(text: &str) -> Result<Self, InvalidTimestamp> {
-        let day: Date = text.parse().map_err(|_| InvalidTimestamp)?;
-        Ok(Self::of_utc(day.into()))
+        let pieces = Pieces::parse(text).map_err(|_| InvalidTimestamp)?;
+        let annotation = pieces.time_zone_annotation();
+        if pieces.time().is_some() || pieces.offset().is_some() || annotation.is_some() {
+            return Err(InvalidTimestamp);
+        }
+        Ok(Self::of_utc(pieces.date().into()))
     }
 
     /// The month of the instant, in UTC, as year times twelve plus month (January is 0).
@@ -172,6 +179,19 @@ mod tests {
             Timestamp::parse("1969-12-31T23:59:59.9999Z").unwrap(),
         ] {
             assert_eq!(Timestamp::parse(&end.to_string()), Ok(end));
+        }
+        let ends = [DateTime::MIN, DateTime::MAX].map(Timestamp::of_utc);
+        assert_eq!(ends.map(Timestamp::as_millis), [MIN_MILLIS, MAX_MILLIS]);
+        for wrong in [
+            "2012-10-26T00:00:00",
+            "2012-10-26T00:00:00-05:00",
+            "2012-10-26[UTC]",
+        ] {
+            assert_eq!(
+                Timestamp::parse_day(wrong),
+                Err(InvalidTimestamp),
+                "{wrong}"
+            );
         }
         let before = Timestamp::parse("1969-12-31T23:59:59.9989Z").unwrap();
         assert_eq!(before.as_millis(), -2);

@@ -1,7 +1,8 @@
 //! Dates in feeds.
 
 use jiff::SignedDuration;
-use jiff::tz::TimeZone;
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{Offset, TimeZone};
 use vitrine_model::clock::Timestamp;
 
 use super::number::shortened;
@@ -9,7 +10,7 @@ use super::number::shortened;
 /// A date format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DateFormat {
-    /// `2026-05-31T12:00:00Z`, with any offset.
+    /// `2026-05-31T12:00:00Z`, with any offset; in UTC without one.
     Rfc3339,
     /// `2026-05-31`, the start of the day in UTC.
     Day,
@@ -47,13 +48,21 @@ impl DateFormat {
 
     fn parse(&self, text: &str) -> Option<Timestamp> {
         match self {
-            Self::Rfc3339 => Timestamp::parse(text).ok(),
+            Self::Rfc3339 => Timestamp::parse(text).ok().or_else(|| without_offset(text)),
             Self::Day => Timestamp::parse_day(text).ok(),
             Self::Unix => millis(text, 1000),
             Self::UnixMillis => millis(text, 1),
             Self::Pattern(pattern) => by_pattern(pattern, text),
         }
     }
+}
+
+/// A date and time without an offset, in UTC.
+fn without_offset(text: &str) -> Option<Timestamp> {
+    let pieces = Pieces::parse(text).ok()?;
+    let is_utc = pieces.offset().is_none() && pieces.time_zone_annotation().is_none();
+    let time = pieces.time().filter(|_| is_utc)?;
+    Some(Timestamp::of_utc(pieces.date().to_datetime(time)))
 }
 
 /// Parses a date in the first of the formats that matches.
@@ -109,11 +118,11 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
 fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
     let broken_down = jiff::fmt::strtime::parse(pattern, text).ok()?;
     if let Ok(instant) = broken_down.to_timestamp() {
-        return Some(Timestamp::from_millis(instant.as_millisecond()));
+        return Some(Timestamp::of_utc(Offset::UTC.to_datetime(instant)));
     }
     let day_and_time = broken_down.to_datetime();
     let local = day_and_time.or_else(|_| broken_down.to_date().map(Into::into));
-    let offset = broken_down.offset().map_or(0, jiff::tz::Offset::seconds);
+    let offset = broken_down.offset().map_or(0, Offset::seconds);
     let offset = SignedDuration::from_secs(offset.into());
     Some(Timestamp::of_utc(local.ok()?.checked_sub(offset).ok()?))
 }
@@ -149,6 +158,7 @@ mod tests {
         let noon = Some("2012-10-26T12:00:00.000Z".to_owned());
         let midnight = Some("2012-10-26T00:00:00.000Z".to_owned());
         assert_eq!(read("rfc3339", "2012-10-26T14:00:00+02:00"), noon);
+        assert_eq!(read("rfc3339", "2012-10-26T12:00:00"), noon);
         assert_eq!(read("day", "2012-10-26"), midnight);
         assert_eq!(read("unix", "1351209600"), midnight);
         assert_eq!(read("unix_millis", "1351209600000"), midnight);
@@ -161,12 +171,17 @@ mod tests {
         assert_eq!(read("%Y-%m-%d %H:%M", "9999-12-31 23:30"), last);
         let pattern = "%Y-%m-%d %H:%M %z";
         assert_eq!(read(pattern, "9999-12-31 21:30 -0200"), last);
+        let before = Some("1969-12-31T23:59:59.998Z".to_owned());
+        let text = "1969-12-31T23:59:59.9989+0000";
+        assert_eq!(read("%Y-%m-%dT%H:%M:%S%.f%z", text), before);
     }
 
     #[test]
     fn other_text_is_not_a_date() {
         assert_eq!(read("unix", "1351209600000000"), None);
         assert_eq!(read("unix", "soon"), None);
+        assert_eq!(read("rfc3339", "9999-12-31T23:00:00-05:00"), None);
+        assert_eq!(read("day", "2012-10-26T12:00:00"), None);
         assert_eq!(read("%d.%m.%Y", "31.02.2012"), None);
         assert!(DateFormat::named("iso").is_err());
         let reason = parse("soon", &DateFormat::DEFAULT).unwrap_err();
