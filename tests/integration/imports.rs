@@ -248,7 +248,7 @@ fn a_value_that_contradicts_its_key_is_refused_with_both_types() {
         created
         rejected: specs.fresh: fresh holds values of type text; 1 is of type number
         rejected: specs.both: both holds values of type number; one is of type text
-        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 are allowed, and not only blanks; specs.ports: ports holds a number that is not finite
+        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 with a visible character are allowed; specs.ports: ports holds a number that is not finite
         "#);
         let left = app.query("{ products(sort: [{ key: NAME }]) { nodes { name } } specKeys { totalCount { value } } }").await;
         assert_eq!(left.names("/products"), ["a", "h"]);
@@ -280,8 +280,8 @@ fn drafts_that_break_a_rule_are_refused_with_every_reason() {
         )
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r"
-        rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
-        rejected: name: 301 characters; 1 to 300 are possible; external_id: 301 bytes; 1 to 128 are possible
+        rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 with a visible character are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
+        rejected: name: 301 characters; 1 to 300 are possible; external_id: 301 bytes; 1 to 128 with a visible character are possible
         rejected: category: a category is a path of 1 to 8 names
         rejected: sku: is needed: without category this line says fields of a product that another feed describes, and the sku tells which one
         rejected: name: holds a NUL character; external_id: holds the control character U+0000 at byte 3; none are possible
@@ -503,12 +503,12 @@ fn reviews_that_break_a_rule_are_refused() {
         )
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r#"
-        rejected: external_id: 0 bytes; 1 to 128 are possible
+        rejected: external_id: 0 bytes; 1 to 128 with a visible character are possible
         rejected: title: 201 characters; 0 to 200 are possible
         rejected: body: 10001 characters; 0 to 10000 are possible
         rejected: helpful: -1 votes; 0 to 1,000,000,000 are possible; unhelpful: 2000000000 votes; 0 to 1,000,000,000 are possible
         rejected: dimensions: "Not A Key" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
-        rejected: author.id: 1 bytes; 1 to 128 are possible; author.name: 0 characters; 1 to 200 are possible
+        rejected: author.id: 1 bytes; 1 to 128 with a visible character are possible; author.name: 0 characters; 1 to 200 are possible
         created
         "#);
     });

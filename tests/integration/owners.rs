@@ -379,7 +379,7 @@ fn a_dry_run_says_what_an_import_does() {
         created
         rejected: sku: another line of this system has the sku L-7; a system has one for it
         created
-        rejected: sku: 0 bytes; 1 to 128 are possible
+        rejected: sku: 0 bytes; 1 to 128 with a visible character are possible
         ");
     });
 }

@@ -219,6 +219,9 @@ fn an_id_of_a_supplier_is_bounded() {
             panic!("{outcomes:?}");
         };
         assert_eq!(reasons[0].field, "supplier.id");
-        assert_eq!(reasons[0].reason, "129 bytes; 1 to 128 are possible");
+        assert_eq!(
+            reasons[0].reason,
+            "129 bytes; 1 to 128 with a visible character are possible"
+        );
     });
 }

@@ -36,10 +36,15 @@ pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
         let (min, max) = (characters.start(), characters.end());
         return Err(format!("{found} characters; {min} to {max} are possible"));
     }
-    if found > 0 && !is_visible(text) {
-        return Err("none of its characters is visible".to_owned());
-    }
     ensure(!text.contains('\0'), || "holds a NUL character".to_owned())
+}
+
+/// Checks a text that people write to be read, as [`text`].
+pub(crate) fn visible(given: &str, characters: RangeInclusive<usize>) -> Checked {
+    text(given, characters)?;
+    ensure(is_visible(given), || {
+        "none of its characters is visible".to_owned()
+    })
 }
 
 /// Checks a stock-keeping unit or an external id.
@@ -50,9 +55,10 @@ pub(crate) fn code(code: &str) -> Checked {
             "holds the control character U+{number:04X} at byte {at}; none are possible"
         ));
     }
-    let fits = (1..=MAX_SKU_BYTES).contains(&code.len()) && !code.trim().is_empty();
+    let fits = (1..=MAX_SKU_BYTES).contains(&code.len()) && is_visible(code);
     ensure(fits, || {
-        format!("{} bytes; 1 to {MAX_SKU_BYTES} are possible", code.len())
+        let found = code.len();
+        format!("{found} bytes; 1 to {MAX_SKU_BYTES} with a visible character are possible")
     })
 }
 
@@ -233,8 +239,9 @@ mod tests {
         assert!(text("   ", 1..=3).is_err());
         assert!(text("abcd", 1..=3).is_err());
         assert!(text("a\0", 1..=3).is_err());
-        assert!(text("\u{200b}\u{ad}", 1..=3).is_err(), "nothing to see");
-        assert_eq!(text(" ", 0..=3), Ok(()));
+        assert!(visible("\u{200b}\u{ad}", 1..=3).is_err(), "nothing to see");
+        assert_eq!(visible("\u{200b}a", 1..=3), Ok(()));
+        assert!(code("\u{3164}").is_err() && code("a b").is_ok());
         assert_eq!(text("ééé", 1..=3), Ok(()), "characters, not bytes");
     }
 

@@ -283,7 +283,7 @@ pub enum SpecError {
     },
     /// The text is blank or too long.
     #[error(
-        "{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are allowed, and not only blanks"
+        "{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} with a visible character are allowed"
     )]
     TextLength {
         /// The key.
@@ -559,12 +559,12 @@ pub fn normal_qualifier(qualifier: &str) -> String {
 
 fn check_text(key: &str, text: &str) -> Result<(), SpecError> {
     let key = || key.to_owned();
+    if text.contains('\0') {
+        return Err(SpecError::TextNul { key: key() });
+    }
     if !crate::text::is_visible(text) || text.len() > MAX_TEXT_BYTES {
         let bytes = text.len();
         return Err(SpecError::TextLength { key: key(), bytes });
-    }
-    if text.contains('\0') {
-        return Err(SpecError::TextNul { key: key() });
     }
     Ok(())
 }
@@ -827,7 +827,14 @@ mod tests {
             assert!(check_key(key).is_err(), "{key:?}");
         }
         assert!(check(&spec("a", SpecValue::Number(f64::NAN)), &units).is_err());
-        for text in ["", " \n", "\u{200b} \u{feff}", "\0", "a\0b"] {
+        for text in [
+            "",
+            " \n",
+            "\u{200b} \u{feff}",
+            "\u{3164}\u{301}",
+            "\0",
+            "a\0b",
+        ] {
             let text = SpecValue::Text(text.to_owned());
             assert!(check(&spec("a", text.clone()), &units).is_err(), "{text:?}");
         }

@@ -73,8 +73,34 @@ pub fn collapsed(text: &str) -> Cow<'_, str> {
 /// Whether a text has a character that people can see.
 #[must_use]
 pub fn is_visible(text: &str) -> bool {
-    let is_blank = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
-    text.contains(|c: char| !is_blank(c) && c != '\u{200b}')
+    let is_blank = |c: char| c.is_whitespace() || c.is_control() || is_combining_mark(c);
+    text.contains(|c: char| !is_blank(c) && !is_ignorable(c) && !is_invisible(c))
+}
+
+/// Invisible characters that no text needs (Unicode's `Default_Ignorable_Code_Point` without joiners
+/// and variation selectors, and two blanks that are not white space).
+#[must_use]
+pub const fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e00ff}'
+            | '\u{e01f0}'..='\u{e0fff}'
+    )
 }
 
 /// Invisible characters that control joining, direction and presentation of text.

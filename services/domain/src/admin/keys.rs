@@ -7,7 +7,7 @@ use vitrine_model::history::HistoryOf;
 use vitrine_model::spec::{
     Dictionary, KeyUsage, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key,
 };
-use vitrine_model::text::{collapse, excerpt, fold};
+use vitrine_model::text::{collapse, excerpt, fold, is_visible};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, Store};
@@ -430,9 +430,10 @@ fn read_allowed(
     let mut allowed: Vec<String> = Vec::with_capacity(given.len());
     for (at, text) in given.iter().enumerate() {
         let text = collapse(text);
-        if !(1..=MAX_FILTERABLE_BYTES).contains(&text.len()) || text.contains('\0') {
+        let fits = (1..=MAX_FILTERABLE_BYTES).contains(&text.len());
+        if !fits || text.contains('\0') || !is_visible(&text) {
             let message = format!(
-                "{} bytes; 1 to {MAX_FILTERABLE_BYTES} without NUL characters are possible",
+                "{} bytes; 1 to {MAX_FILTERABLE_BYTES} with a visible character, and without NUL characters, are possible",
                 text.len()
             );
             errors.invalid(&[&field, &at], message);

@@ -690,7 +690,7 @@ pub(super) async fn checked_on_any_product(
 /// Applies the text fields.
 fn apply_texts(product: &mut Product, patch: &ProductPatch, errors: &mut ValidationErrors) {
     if let Some(name) = &patch.name {
-        errors.check(&[&"name"], limits::text(name, 1..=MAX_NAME_CHARACTERS));
+        errors.check(&[&"name"], limits::visible(name, 1..=MAX_NAME_CHARACTERS));
         product.name = collapse(name);
     }
     if let Some(sku) = &patch.sku {
@@ -704,14 +704,14 @@ fn apply_texts(product: &mut Product, patch: &ProductPatch, errors: &mut Validat
     }
     if let Some(description) = &patch.description {
         if let Some(text) = description {
-            let checked = limits::text(text, 1..=MAX_DESCRIPTION_CHARACTERS);
+            let checked = limits::visible(text, 1..=MAX_DESCRIPTION_CHARACTERS);
             errors.check(&[&"description"], checked);
         }
         product.description.clone_from(description);
     }
     if let Some(brand) = &patch.brand {
         if let Some(text) = brand {
-            let checked = limits::text(text, 1..=MAX_LABEL_CHARACTERS);
+            let checked = limits::visible(text, 1..=MAX_LABEL_CHARACTERS);
             errors.check(&[&"brand"], checked);
         }
         product.brand = brand.as_deref().map(collapse);

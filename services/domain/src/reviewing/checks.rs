@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use vitrine_model::product::{Media, MediaKind};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_REVIEW_MEDIA, MAX_TITLE_CHARACTERS};
-use vitrine_model::text::{collapse, excerpt};
+use vitrine_model::text::{collapse, excerpt, is_ignorable};
 
 use super::ReviewContent;
 use crate::limits;
@@ -160,7 +160,7 @@ fn check_characters(text: &str, field: &'static str, lines: bool, errors: &mut V
             '\u{200c}' | '\u{200d}' => (!before.is_some_and(may_join)).then_some(INVISIBLE),
             // Flags of regions are a black flag followed by tags.
             '\u{e0020}'..='\u{e007f}' if tags > 0 => None,
-            _ if is_invisible(c) => Some(INVISIBLE),
+            _ if is_ignorable(c) => Some(INVISIBLE),
             '\u{200e}'
             | '\u{200f}'
             | '\u{61c}'
@@ -187,31 +187,6 @@ fn check_characters(text: &str, field: &'static str, lines: bool, errors: &mut V
 /// Whether a joiner may follow the character.
 fn may_join(c: char) -> bool {
     !c.is_ascii() && !c.is_whitespace() && !matches!(c, '\u{200c}' | '\u{200d}')
-}
-
-/// Invisible characters that do not belong in reviews (Unicode's `Default_Ignorable_Code_Point`
-/// without joiners and variation selectors, and two blanks that are not white space).
-const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{2060}'..='\u{2065}'
-            | '\u{206a}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e00ff}'
-            | '\u{e01f0}'..='\u{e0fff}'
-    )
 }
 
 /// Whether a tag has the form of a language tag: subtags of letters and digits, the first one of two
