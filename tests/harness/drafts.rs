@@ -312,6 +312,12 @@ impl ReviewBuilder {
         self
     }
 
+    /// Sets its language.
+    pub fn language(mut self, language: &str) -> Self {
+        self.draft.language = Some(language.to_owned());
+        self
+    }
+
     /// Lets the source vouch for a purchase.
     pub fn verified(mut self) -> Self {
         self.draft.verified = true;

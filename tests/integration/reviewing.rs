@@ -104,6 +104,42 @@ fn a_review_is_submitted_edited_and_deleted() {
 }
 
 #[test]
+fn an_edit_keeps_a_language_that_only_an_import_may_bring() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let imported = review("Lamp", 1, 4).author("ann").body("Fine");
+        app.has_reviews([imported.language("english")]).await;
+        let page = "query($id: ID) { product(id: $id) { reviews { nodes { id language } } } }";
+        let page = app.query(page).with("id", id.as_str()).await;
+        let review = page.text("/product/reviews/nodes/0/id");
+        assert_eq!(page.text("/product/reviews/nodes/0/language"), "english");
+        let edit = json!({ "id": review, "expectedRevision": 1, "rating": 2 });
+        app.mutate_by("ann", "editReview", edit).await.done();
+        let edit = json!({ "id": review, "expectedRevision": 2, "language": "english" });
+        let refused = app.mutate_by("ann", "editReview", edit).await;
+        assert_eq!(refused.user_error_paths(), ["INVALID at language"]);
+    });
+}
+
+#[test]
+fn a_refused_edit_shows_the_review_to_its_author_only() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let submitted = submit(app, "ann", &id, 4).await;
+        let review = submitted.text("/review/id");
+        let edit = json!({ "id": review, "expectedRevision": 1, "rating": 2 });
+        let other = app.mutate_by("ben", "editReview", edit.clone()).await;
+        assert_eq!(other.user_error_paths(), ["NOT_ALLOWED at id"]);
+        assert!(other.payload()["review"].is_null());
+        let deletion = json!({ "id": review });
+        app.mutate_by("ann", "deleteReview", deletion).await.done();
+        let own = app.mutate_by("ann", "editReview", edit).await;
+        assert_eq!(own.user_error_paths(), ["NOT_OPEN at id"]);
+        assert_eq!(own.payload()["review"]["id"], review);
+    });
+}
+
+#[test]
 fn a_fold_leaves_revision_and_update_time_of_its_product() {
     test(async |app| {
         let id = lamp(app).await;

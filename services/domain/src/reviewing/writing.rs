@@ -393,10 +393,8 @@ impl Catalog {
         let dimensions = self
             .reference()
             .review_dimensions_of(&target.kind, target.category);
-        let (known, given) = merged(&before, patch, dimensions);
         let mut errors = ValidationErrors::default();
-        // An imported review may have no text; unchanged fields are not checked again.
-        let Some(content) = checks::content(&given, &known, &mut errors) else {
+        let Some(content) = content_after(&before, patch, dimensions, &mut errors) else {
             return Ok(Next::Answer(refused_all(errors, Some(before))));
         };
         let now = self.now();
@@ -691,6 +689,26 @@ enum Claimed {
     ForAnother,
 }
 
+/// The content after a change, checked. A language that stays is not checked again: an imported one
+/// never was.
+fn content_after(
+    before: &Review,
+    patch: &ReviewPatch,
+    known: Vec<String>,
+    errors: &mut ValidationErrors,
+) -> Option<Checked> {
+    let (known, mut given) = merged(before, patch, known);
+    let kept = match patch.language {
+        None => given.language.take(),
+        Some(_) => None,
+    };
+    let content = checks::content(&given, &known, errors)?;
+    Some(Checked {
+        language: kept.or(content.language),
+        ..content
+    })
+}
+
 /// The content after a change, with the dimensions that it may name.
 fn merged(
     before: &Review,
@@ -726,8 +744,7 @@ fn merged(
 /// Whether a review already has the content that a patch would give it.
 fn has_content_of(review: &Review, patch: &ReviewPatch) -> bool {
     let known = review.dimensions.keys().cloned().collect();
-    let (known, given) = merged(review, patch, known);
-    let content = checks::content(&given, &known, &mut ValidationErrors::default());
+    let content = content_after(review, patch, known, &mut ValidationErrors::default());
     content.is_some_and(|content| {
         let name = review.author.as_ref().map(|author| &author.name);
         content.rating == review.rating
