@@ -18,7 +18,8 @@ pub(crate) struct CreateProductInput {
     /// The product kind: `book`, `apparel`, or any name of lower-case letters, digits and
     /// underscores. Cannot be changed later.
     kind: String,
-    /// The stock-keeping unit (SKU); unique. Derived from the id when absent.
+    /// The stock-keeping unit (SKU); unique. Blanks at its ends are removed. Derived from the id when
+    /// absent.
     sku: Option<String>,
     /// The part of the URL that identifies the product; unique. Derived from the name when absent.
     slug: Option<String>,
@@ -55,7 +56,7 @@ pub(crate) struct CreateProductInput {
 pub(crate) struct UpdateProductInput {
     /// The global id of the product.
     id: ID,
-    /// The stock-keeping unit (SKU); unique.
+    /// The stock-keeping unit (SKU); unique. Blanks at its ends are removed.
     sku: MaybeUndefined<String>,
     /// The part of the URL that identifies the product; unique.
     slug: MaybeUndefined<String>,

@@ -17,7 +17,8 @@ pub(crate) struct SpecInput {
     key: String,
     /// The scope of the value if it does not apply everywhere, such as a region or a size system.
     qualifier: Option<String>,
-    /// A text of at most 8,192 bytes. Products cannot be filtered by a text of more than 256 bytes.
+    /// A text of at most 8,192 bytes, with a visible character; blanks at its ends are removed.
+    /// Products cannot be filtered by a text of more than 256 bytes.
     text: Option<String>,
     /// A plain number, or a quantity if a unit is given.
     number: Option<f64>,

@@ -51,8 +51,8 @@ macro_rules! review_change_payload {
         #[direct]
         #[Object]
         impl $name {
-            /// The review as it is now. If the mutation was refused, the review that it is about, for
-            /// its author and for moderators; null for others, and if there is none.
+            /// The review as it is now. If the mutation was refused, the review that it is about if
+            /// the caller may change it; otherwise null.
             fn review(&self) -> Option<Review> {
                 self.0.review.clone()
             }
