@@ -407,7 +407,8 @@ impl Catalog {
     #[must_use]
     pub fn facet_hints(&self, keys: &[String], visibility: Visibility) -> Vec<Hint> {
         let reference = self.reference_seen_with(visibility);
-        let asked = keys.iter().enumerate();
+        // More are refused.
+        let asked = keys.iter().take(MAX_FACETS).enumerate();
         let unknown = asked.filter(|(_, key)| !is_known(&reference, key));
         let hint =
             |(at, key): (usize, &String)| unknown_key_hint(&format!("keys[{at}]"), key, &reference);
