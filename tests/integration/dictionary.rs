@@ -216,6 +216,21 @@ fn samples_are_the_most_common_values() {
 }
 
 #[test]
+fn a_definition_with_a_taken_name_shows_the_key_that_has_it() {
+    test(async |app| {
+        let glow = json!({ "key": "glow", "type": "TEXT", "aliases": ["shine"] });
+        app.mutate("defineSpecKey", glow).await.done();
+        let taken = json!({ "key": "shine", "type": "NUMBER" });
+        let taken = app.mutate("defineSpecKey", taken).await;
+        assert_eq!(taken.user_error_paths(), ["TAKEN at key"]);
+        assert_eq!(taken.payload()["specKey"]["key"], "glow");
+        let odd = json!({ "key": "Shine", "type": "NUMBER" });
+        let odd = app.mutate("defineSpecKey", odd).await;
+        assert!(odd.payload()["specKey"].is_null());
+    });
+}
+
+#[test]
 fn a_page_of_coverage_is_read_in_one_batch() {
     test(async |app| {
         stock(app).await;
