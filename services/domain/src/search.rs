@@ -111,6 +111,13 @@ struct ResolvedWord {
     products: u64,
 }
 
+impl ResolvedWord {
+    /// Whether products have the word, or a word that begins with it.
+    const fn is_found(&self) -> bool {
+        matches!(self.reading, WordReading::Word | WordReading::Prefix)
+    }
+}
+
 impl Search {
     /// Replaces words by their parts. A part that is another word too is left out; words beyond the
     /// maximum number are ignored.
@@ -204,12 +211,10 @@ fn words_condition(each: Vec<Vec<String>>) -> Condition {
 
 /// Whether products are rather searched by the parts of a joined word that they do not have. A typing
 /// mistake is corrected in the word or in its parts, but not in those of a code.
-fn is_better(parts: &[ResolvedWord], joined: &ResolvedWord) -> bool {
-    let is_found =
-        |part: &ResolvedWord| matches!(part.reading, WordReading::Word | WordReading::Prefix);
+fn are_better(parts: &[ResolvedWord], joined: &ResolvedWord) -> bool {
     let may_be_code = joined.typed.contains(char::is_numeric);
     let may_be_wrong = joined.reading == WordReading::Unknown && !may_be_code;
-    !parts.is_empty() && (may_be_wrong || parts.iter().all(is_found))
+    may_be_wrong || parts.iter().all(ResolvedWord::is_found)
 }
 
 /// The keywords of a word in any field.
@@ -249,24 +254,19 @@ impl Catalog {
         let mut room = MAX_QUERY_WORDS;
         let all = words.iter().zip(&query.parts).enumerate();
         let all = all.map(|(at, (word, parts))| {
-            let has_room = parts.len() <= room;
-            let is_found = matches!(word.reading, WordReading::Word | WordReading::Prefix);
-            let looked_up: &[String] = if is_found || !has_room { &[] } else { parts };
-            room -= looked_up.len();
+            let is_looked_up = !word.is_found() && parts.len() <= room;
+            let parts: &[String] = if is_looked_up { parts } else { &[] };
+            room -= parts.len();
             let open = query.open && at + 1 == words.len();
-            let each = looked_up.iter().enumerate();
+            let each = parts.iter().enumerate();
             let each = each.map(move |(at, part)| {
-                let is_last = at + 1 == looked_up.len();
+                let is_last = at + 1 == parts.len();
                 self.word(part, open && is_last, visibility)
             });
-            let joined = word;
             async move {
                 let parts = try_join_all(each).await?;
-                Ok(if is_better(&parts, joined) {
-                    parts
-                } else {
-                    Vec::new()
-                })
+                let are_better = !parts.is_empty() && are_better(&parts, word);
+                Ok(if are_better { parts } else { Vec::new() })
             }
         });
         try_join_all(all.collect::<Vec<_>>()).await
