@@ -39,7 +39,8 @@ pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
     ensure(!text.contains('\0'), || "holds a NUL character".to_owned())
 }
 
-/// Checks a text that people write to be read, as [`text`].
+/// Like [`text`], and requires a visible character. For mutations only: a feed is not refused for an
+/// invisible text.
 pub(crate) fn visible(given: &str, characters: RangeInclusive<usize>) -> Checked {
     text(given, characters)?;
     ensure(is_visible(given), || {

@@ -93,7 +93,7 @@ pub enum WordReading {
 pub(crate) struct Search {
     query: SearchQuery,
     words: Vec<ResolvedWord>,
-    /// The sort value of the name that comes first.
+    /// The sort value of the name whose products come first.
     name: String,
 }
 
@@ -149,6 +149,7 @@ impl Search {
         let beyond = beyond.into_iter().map(|word| word.typed);
         query.ignored.splice(..0, beyond);
         let typed: Vec<&str> = all.iter().map(|word| word.typed.as_str()).collect();
+        // A search that finds nothing does not propose itself.
         query.folded = typed.join(" ");
         let name = name_key(&query.folded);
         Self {
@@ -209,12 +210,12 @@ fn words_condition(each: Vec<Vec<String>>) -> Condition {
     Condition::Words(Words::new(each))
 }
 
-/// Whether products are rather searched by the parts of a joined word that they do not have. A typing
-/// mistake is corrected in the word or in its parts, but not in those of a code.
+/// Whether to search by the parts of a joined word instead of by the word, which no product has. Typing
+/// mistakes in parts are corrected, but not in parts of a code.
 fn are_better(parts: &[ResolvedWord], joined: &ResolvedWord) -> bool {
     let may_be_code = joined.typed.contains(char::is_numeric);
-    let may_be_wrong = joined.reading == WordReading::Unknown && !may_be_code;
-    may_be_wrong || parts.iter().all(ResolvedWord::is_found)
+    let may_be_mistyped = joined.reading == WordReading::Unknown && !may_be_code;
+    may_be_mistyped || parts.iter().all(ResolvedWord::is_found)
 }
 
 /// The keywords of a word in any field.

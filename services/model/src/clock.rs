@@ -42,7 +42,7 @@ impl Timestamp {
     pub fn of_utc(time: DateTime) -> Self {
         let since = time.duration_since(EPOCH);
         let millis = since.as_secs() * 1000 + i64::from(since.subsec_millis());
-        // A duration before the start of 1970 is rounded to zero.
+        // Milliseconds of a time before 1970 are negative, and rounded up.
         let is_rounded_up = since.subsec_nanos() % 1_000_000 < 0;
         Self(millis - i64::from(is_rounded_up))
     }
