@@ -28,7 +28,7 @@ pub(crate) fn decimal(text: &str) -> Result<Number, String> {
 }
 
 /// A date and time in the format of RFC 3339, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
-/// Inputs may have any offset; a calendar day, such as `2026-05-31`, means its start in UTC.
+/// An input needs an offset, which may be any; a calendar day, such as `2026-05-31`, means its start in UTC.
 #[Scalar(
     name = "DateTime",
     specified_by_url = "https://scalars.graphql.org/andimarek/date-time.html"
