@@ -16,6 +16,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
+/// The maximum pause after changes. Where products change all the time, those that happen in it share a command.
+const MAX_GATHER: Duration = Duration::from_millis(100);
+
 /// The memory of products, with the sources of its invalidations: the change stream, and the writes of this process.
 pub(crate) struct Remembering {
     pub(crate) memory: Arc<ProductMemory>,
@@ -89,15 +92,20 @@ async fn follow_forever(store: Store, memory: Arc<ProductMemory>) {
 /// Follows a stream until it ends.
 async fn follow(mut changes: ProductChanges, memory: &ProductMemory) -> StorageError {
     memory.open(changes.opened());
+    let pause = MAX_GATHER.min(memory.max_age / 20);
     loop {
         match changes.next().await {
             Ok(changed) => {
+                let are_some = changed.counts || !changed.products.is_empty();
                 memory.forget(&changed.products);
                 if changed.counts {
                     memory.change_counts();
                 }
                 if let Some(at) = changed.complete_until {
                     memory.confirm(at);
+                    if are_some {
+                        tokio::time::sleep(pause).await;
+                    }
                 }
             }
             Err(error) => return error,
