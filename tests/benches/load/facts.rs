@@ -148,13 +148,16 @@ async fn most_reviewed(database: &Database) -> (i64, i64) {
     (id(&found), number(stats, "count"))
 }
 
-/// The first published reviews that are found, without those of products that are not on sale.
+/// Published reviews in the order of their ids, which are random, without those of products that are
+/// not on sale.
 async fn reviews(database: &Database) -> Vec<String> {
     let on_sale = find(database, doc! { "status": "active" }, doc! { "_id": 1 }).await;
     let on_sale: HashSet<i64> = on_sale.iter().map(id).collect();
     let reviews = database.collection::<Document>("reviews");
     let find = reviews.find(doc! { "status": "published" });
-    let find = find.projection(doc! { "product_id": 1 });
+    let find = find
+        .projection(doc! { "product_id": 1 })
+        .sort(doc! { "_id": 1 });
     let find = find.limit(10 * i64::try_from(PRODUCTS).unwrap());
     let found: Vec<Document> = find.await.unwrap().try_collect().await.unwrap();
     let global = |doc: &Document| {

@@ -363,8 +363,9 @@ impl Shop<'_> {
         let hot = writes(REVIEW, products(&[*hot]), "hot");
         let vote = writes(VOTE, self.facts.reviews.clone(), "vote");
         if is_wanted(self.only, MIXED) {
-            self.mixed(&review, vote);
+            self.mixed(&review, Arc::clone(&vote));
         }
+        self.add("vote, random review", STORED_REVIEW, vote, true, 1);
         self.add("review, random product", STORED_REVIEW, review, true, 1);
         self.add("reviews on one product", STORED_REVIEW, hot, true, 8);
     }
