@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use tokio::task::JoinSet;
-use vitrine_domain::outcome::Outcome;
+use vitrine_domain::outcome::{Outcome, UserErrorCode};
 use vitrine_domain::reviewing::{
     ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch, Reviewed,
 };
@@ -495,6 +495,183 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
             let lamp = stored(app, &format!("lamp-{n}")).await;
             assert_eq!(lamp.computed.stats.count(), 1);
         }
+    });
+}
+
+#[test]
+fn refused_reviews_leave_others_of_their_batch_alone() {
+    test(async |app| {
+        let good = new_product(app, "lamp").await;
+        let draft = product("Draft").status(ProductStatus::Draft);
+        let archived = product("Archived").status(ProductStatus::Archived);
+        app.has([draft, archived]).await;
+        let (draft, archived) = (stored(app, "draft").await, stored(app, "archived").await);
+        let missing = ProductId::from_i64(12_345);
+        let rated = ReviewContent {
+            dimensions: vec![("taste".to_owned(), 4)],
+            ..content(4)
+        };
+        let refused = [
+            (draft.id, content(4), UserErrorCode::NotFound),
+            (missing, content(4), UserErrorCode::NotFound),
+            (archived.id, content(4), UserErrorCode::NotOpen),
+            (good, rated, UserErrorCode::Invalid),
+        ];
+        let mut calls = JoinSet::new();
+        for n in 0..40 {
+            let refused = refused.get(n).cloned();
+            let catalog = app.catalog.clone();
+            calls.spawn(async move {
+                let (product, content, code) = match refused {
+                    Some((product, content, code)) => (product, content, Some(code)),
+                    None => (good, content(4), None),
+                };
+                let author = format!("author {n}");
+                // Every third has a key.
+                let key = (n % 3 == 0).then(|| "k".to_owned());
+                let outcome = catalog.submit_review(&author, key, product, content).await;
+                let refusal = match outcome.unwrap() {
+                    Outcome::Done(_) => None,
+                    Outcome::Refused { refusals, .. } => Some(refusals[0].code),
+                };
+                assert_eq!(refusal, code, "{author}");
+            });
+        }
+        calls.join_all().await;
+        settle(app).await;
+        let stored = stored(app, "lamp").await;
+        assert_eq!(stored.computed.stats.count(), 36);
+    });
+}
+
+/// Casts votes of readers at once; returns the outcomes in the same order.
+async fn cast(
+    app: &App,
+    votes: impl IntoIterator<Item = (&Review, String, Option<Vote>)>,
+) -> Vec<Outcome<Review>> {
+    let votes = votes.into_iter().map(|(review, voter, vote)| {
+        let (catalog, key) = (app.catalog.clone(), (review.product_id, review.id));
+        async move { catalog.vote_review(&voter, key, vote).await.unwrap() }
+    });
+    futures_util::future::join_all(votes).await
+}
+
+fn count_of(outcome: &Outcome<Review>) -> Result<(i64, i64), UserErrorCode> {
+    match outcome {
+        Outcome::Done(review) => Ok((review.helpful, review.unhelpful)),
+        Outcome::Refused { refusals, .. } => Err(refusals[0].code),
+    }
+}
+
+#[test]
+fn votes_at_once_share_transactions_but_not_refusals() {
+    test(async |app| {
+        const VOTERS: usize = 30;
+        let lamp = new_product(app, "lamp").await;
+        let mut reviews = Vec::new();
+        for author in ["ann", "ben", "cem"] {
+            let written = submit(&app.catalog, author, author, lamp).await;
+            reviews.push(reviewed(written).review);
+        }
+        let gone = Review {
+            id: ReviewId::from_i64(1),
+            ..reviews[0].clone()
+        };
+        app.forget_commands();
+        let of_readers = (0..VOTERS).map(|n| {
+            let vote = if n % 3 == 0 {
+                Vote::Unhelpful
+            } else {
+                Vote::Helpful
+            };
+            (&reviews[n % 2], format!("reader {n}"), Some(vote))
+        });
+        let own = (&reviews[0], "ann".to_owned(), Some(Vote::Helpful));
+        let none = (&gone, "dia".to_owned(), Some(Vote::Helpful));
+        let outcomes = cast(app, [own, none].into_iter().chain(of_readers)).await;
+        let commits = app.sent();
+        let commits = commits
+            .iter()
+            .filter(|sent| sent.starts_with("commitTransaction"));
+        assert!(commits.count() < VOTERS / 2);
+        assert_eq!(count_of(&outcomes[0]), Err(UserErrorCode::NotAllowed));
+        assert_eq!(count_of(&outcomes[1]), Err(UserErrorCode::NotFound));
+        // Each voter sees at least the own vote.
+        for (n, outcome) in outcomes[2..].iter().enumerate() {
+            let (helpful, unhelpful) = count_of(outcome).unwrap();
+            assert!(
+                if n % 3 == 0 {
+                    unhelpful > 0
+                } else {
+                    helpful > 0
+                },
+                "{n}"
+            );
+        }
+        // Without a fold, because the product is not hot.
+        let top = stored(app, "lamp").await.computed.top_reviews;
+        let top: Vec<(ReviewId, i64)> = top.iter().map(|top| (top.id, top.helpful)).collect();
+        let [first, second] = [top[0], top[1]];
+        let mut ids = [first.0, second.0];
+        ids.sort_unstable();
+        let mut voted = [reviews[0].id, reviews[1].id];
+        voted.sort_unstable();
+        assert_eq!((ids, first.1, second.1, top[2].1), (voted, 10, 10, 0));
+    });
+}
+
+#[test]
+fn a_voter_who_votes_several_times_at_once_has_one_vote() {
+    test(async |app| {
+        let lamp = new_product(app, "lamp").await;
+        let review = reviewed(submit(&app.catalog, "ann", "k", lamp).await).review;
+        // The first goes alone, the others share a transaction, in their order.
+        let votes = [
+            Some(Vote::Helpful),
+            Some(Vote::Helpful),
+            Some(Vote::Unhelpful),
+            None,
+            None,
+            Some(Vote::Unhelpful),
+        ];
+        let cast = cast(app, votes.map(|vote| (&review, "ben".to_owned(), vote))).await;
+        let counts: Vec<_> = cast.iter().map(|one| count_of(one).unwrap()).collect();
+        assert_eq!(counts, [(1, 0), (1, 0), (0, 1), (0, 0), (0, 0), (0, 1)]);
+        let rows = app.direct().collection::<Document>("votes");
+        assert_eq!(rows.count_documents(doc! {}).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn votes_do_not_wait_for_another_writer_of_the_product() {
+    test(async |app| {
+        let lamp = new_product(app, "lamp").await;
+        let review = reviewed(submit(&app.catalog, "ann", "k", lamp).await).review;
+        let mut session = app.direct().client().start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        let products = app.direct().collection::<Document>("products");
+        let (own, change) = (
+            doc! { "_id": lamp.to_i64() },
+            doc! { "$inc": { "revision": 1 } },
+        );
+        let changed = products.update_one(own, change).session(&mut session);
+        changed.await.unwrap();
+        let helpful = |n: usize| (&review, format!("reader {n}"), Some(Vote::Helpful));
+        let outcomes = cast(app, (0..3).map(helpful)).await;
+        assert_eq!(count_of(&outcomes[2]), Ok((3, 0)));
+        session.abort_transaction().await.unwrap();
+        app.catalog.drain().await;
+        settle(app).await;
+        // The conflict made the product hot, so that the next vote is left to a fold at once.
+        assert!(stored(app, "lamp").await.outlier.is_hot(app.clock.now()));
+        let outcomes = cast(app, [helpful(3)]).await;
+        let [Outcome::Done(voted)] = &outcomes[..] else {
+            panic!("{outcomes:?}");
+        };
+        assert!(voted.dirty);
+        settle(app).await;
+        let top = stored(app, "lamp").await.computed.top_reviews;
+        assert_eq!(top[0].helpful, 4);
     });
 }
 

@@ -197,9 +197,13 @@ fn reviews_of_a_newer_release_are_reported_separately() {
 #[test]
 fn a_claimed_but_unused_key_stores_the_review_once() {
     test_on_own_server(async |app| {
-        let (id, _) = lamp(app).await;
+        let (id, product) = lamp(app).await;
+        let now = app.clock.now();
+        let until = now.plus_millis(600_000);
+        let hot = app.store.mark_hot(product, until, HotReason::Rate, now);
+        hot.await.unwrap();
         let input = said(&id, json!({ "idempotencyKey": "k" }));
-        // The first insert claims the key; the insert of the review fails.
+        // Of a hot product: the first insert claims the key; the insert of the review fails.
         app.fail_after(1, &["insert"], doc! { "errorCode": 8_000 })
             .await;
         let lost = app.mutate_by("ann", "submitReview", input.clone()).await;

@@ -1,11 +1,12 @@
 //! Idempotency keys of reviews.
 //!
-//! A review is stored by a single insert, outside a transaction. Its key is therefore claimed
-//! first, together with the id that the review will have, in the collection of all idempotency
-//! keys. If the process dies between the two writes, a retry finds the claim and stores the review
-//! under that id. It is stored once, because ids are unique.
+//! A review that is counted at once is stored in one transaction with its key. Any other is stored by
+//! a single insert. Its key is therefore claimed first, together with the id that the review will
+//! have, in the collection of all idempotency keys. If the process dies between the two writes, a
+//! retry finds the claim and stores the review under that id. It is stored once, because ids are
+//! unique.
 
-use mongodb::bson::doc;
+use mongodb::bson::{Document, doc};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ReviewId;
 
@@ -57,16 +58,18 @@ impl Store {
     /// Claims keys for reviews, independently of each other. Returns for each claim whether its key
     /// was free. One command.
     pub async fn claim_keys(&self, claims: &[Claim]) -> Result<Vec<bool>, StorageError> {
-        let docs = claims.iter().map(|claim| {
-            doc! {
-                "_id": &claim.name,
-                "schema_version": REFERENCE_VERSION,
-                "input": &claim.input,
-                "answer": { "review": stored_id(claim.review.to_i64()), "round": claim.round },
-                "expires_at": date(claim.until),
-            }
-        });
+        let docs = claims.iter().map(claim_document);
         let taken = self.insert_each(MUTATIONS, docs.collect(), false).await?;
         Ok(taken.into_iter().map(|taken| taken.is_none()).collect())
+    }
+}
+
+pub(crate) fn claim_document(claim: &Claim) -> Document {
+    doc! {
+        "_id": &claim.name,
+        "schema_version": REFERENCE_VERSION,
+        "input": &claim.input,
+        "answer": { "review": stored_id(claim.review.to_i64()), "round": claim.round },
+        "expires_at": date(claim.until),
     }
 }

@@ -4,7 +4,7 @@
 //! ([`vitrine_model::fold`]), writes products and months, and marks the reviews as counted. It is
 //! atomic and idempotent, because each review records what is counted of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mongodb::ClientSession;
@@ -16,13 +16,16 @@ use vitrine_model::fold::{Computed, FoldOutcome};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Outlier;
 use vitrine_model::rating::Histogram;
-use vitrine_model::review::{MAX_TOP_REVIEWS, Review, ReviewStatus};
+use vitrine_model::review::{MAX_TOP_REVIEWS, Review, ReviewStatus, TopReview};
 
+use crate::claims::{Claim, claim_document};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::ranks::{self, Ranks};
 use crate::raw::{Fields, date, one_of, stored_id};
+use crate::reviewing::{ReviewedProduct, Submission, read_reviewed_product};
 use crate::transaction::{TransactionError, commit, retry_contended};
+use crate::write::MUTATIONS;
 use crate::{StorageError, Store, names, products, reviews};
 
 /// The maximum number of reviews that one transaction folds.
@@ -213,27 +216,33 @@ impl Store {
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        match self.try_insert_counted(reviews, now).await {
+        match self.try_insert_counted(reviews, None, now).await {
+            Ok(stored) => Ok(!stored.contains(&false)),
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Ok(false)
             }
-            result => match result.map_err(TransactionError::into_storage) {
-                Err(StorageError::Contended(_) | StorageError::Conflict { .. }) => Ok(false),
-                result => result,
+            Err(error) => match error.into_storage() {
+                StorageError::Contended(_) | StorageError::Conflict { .. } => Ok(false),
+                error => Err(error),
             },
         }
     }
 
+    /// Returns for each review whether it was stored: with a submission, those that it accepts;
+    /// otherwise all, or none if one of their products does not exist. After a duplicate, none is.
     pub(crate) async fn try_insert_counted(
         &self,
         reviews: &[(Review, Option<String>)],
+        submission: Option<&Submission<'_>>,
         now: Timestamp,
-    ) -> Result<bool, TransactionError> {
+    ) -> Result<Vec<bool>, TransactionError> {
         let _write = self.product_write(reviews.iter().map(|(review, _)| review.product_id));
         let mut session = self.begin().await?;
-        let done = self.insert_counted_in(&mut session, reviews, now).await;
+        let done = self
+            .insert_counted_in(&mut session, reviews, submission, now)
+            .await;
         match done {
-            Ok(true) => commit(&mut session).await.map(|()| true),
+            Ok(stored) if stored.contains(&true) => commit(&mut session).await.map(|()| stored),
             other => {
                 // See `try_fold`.
                 let _ = session.abort_transaction().await;
@@ -246,57 +255,66 @@ impl Store {
         &self,
         session: &mut ClientSession,
         reviews: &[(Review, Option<String>)],
+        submission: Option<&Submission<'_>>,
         now: Timestamp,
-    ) -> Result<bool, TransactionError> {
-        let mut by_product: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
-        for (review, _) in reviews {
-            by_product
-                .entry(review.product_id)
-                .or_default()
-                .push(review.clone());
-        }
-        let ids = by_product.keys().map(|id| stored_id(id.to_i64())).collect();
+    ) -> Result<Vec<bool>, TransactionError> {
+        let ids: BTreeSet<ProductId> = reviews.iter().map(|(one, _)| one.product_id).collect();
+        let ids = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let mut states = self.fold_states(session, ids).await?;
-        if states.len() < by_product.len() {
-            return Ok(false);
-        }
         if states.values().any(|state| state.newer) {
             // The reviews are then stored uncounted, and the newer release counts them.
             let error = mongodb::error::Error::custom("a product of a newer release");
             return Err(StorageError::Contended(error).into());
         }
+        let mut stored = Vec::with_capacity(reviews.len());
+        for (review, _) in reviews {
+            stored.push(match (states.get(&review.product_id), submission) {
+                (None, _) => false,
+                (Some(_), None) => true,
+                (Some(state), Some(submission)) => {
+                    (submission.accepts)(review, &state.reviewed_product()?)
+                }
+            });
+        }
+        let none = || vec![false; reviews.len()];
+        if !stored.contains(&true) || submission.is_none() && stored.contains(&false) {
+            return Ok(none());
+        }
+        let accepted = reviews.iter().zip(&stored).filter(|(_, stored)| **stored);
+        let reviews: Vec<&(Review, Option<String>)> = accepted.map(|(one, _)| one).collect();
+        let mut by_product: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
+        for (review, _) in &reviews {
+            by_product
+                .entry(review.product_id)
+                .or_default()
+                .push(review.clone());
+        }
+        states.retain(|id, _| by_product.contains_key(id));
+        let claims = submission.map_or(&[][..], |submission| submission.claims);
+        let is_stored = |claim: &&Claim| reviews.iter().any(|(one, _)| one.id == claim.review);
+        let claims = claims.iter().filter(is_stored).map(claim_document);
         if !self
-            .insert_counted_documents(session, reviews, &states)
+            .insert_new(session, MUTATIONS, claims.collect())
             .await?
+            || !self
+                .insert_counted_documents(session, &reviews, &states)
+                .await?
         {
-            return Ok(false);
+            return Ok(none());
         }
-        let mut months = Vec::new();
-        for (id, state) in &mut states {
-            let outcome = state.computed.fold(&by_product[id], now);
-            if outcome.refill {
-                // This includes the reviews that were just inserted.
-                state.computed.top_reviews = self.top_reviews(session, *id).await?;
-            }
-            state.update_outlier(now);
-            months.extend(month_updates(*id, &outcome));
-        }
-        self.flag_many(session, &states).await?;
-        let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
-        self.update_each(session, "products", updates).await?;
-        self.update_each(session, "rating_months", months).await?;
-        self.mark_stale_ranks(session, &states, now).await?;
-        Ok(true)
+        self.fold_into(session, &mut states, &by_product, now)
+            .await?;
+        Ok(stored)
     }
 
     /// Inserts reviews as counted. Returns false when one of them was refused.
     async fn insert_counted_documents(
         &self,
         session: &mut ClientSession,
-        reviews: &[(Review, Option<String>)],
+        reviews: &[&(Review, Option<String>)],
         states: &HashMap<ProductId, FoldState>,
     ) -> Result<bool, TransactionError> {
-        let counted = |(review, digest): &(Review, Option<String>)| {
+        let counted = |(review, digest): &&(Review, Option<String>)| {
             let counted = Review {
                 applied: review.contribution(),
                 dirty: false,
@@ -315,7 +333,20 @@ impl Store {
             Some(names::review_document(&name, review))
         });
         self.insert_names(session, names.collect()).await?;
-        let command = doc! { "insert": reviews::COLLECTION, "documents": docs, "ordered": true };
+        self.insert_new(session, reviews::COLLECTION, docs).await
+    }
+
+    /// Inserts documents. Returns false when one of them was refused.
+    async fn insert_new(
+        &self,
+        session: &mut ClientSession,
+        collection: &str,
+        docs: Vec<Document>,
+    ) -> Result<bool, TransactionError> {
+        if docs.is_empty() {
+            return Ok(true);
+        }
+        let command = doc! { "insert": collection, "documents": docs, "ordered": true };
         let reply = self.db.run_command(command).session(&mut *session).await?;
         Ok(!reply.contains_key("writeErrors"))
     }
@@ -376,29 +407,46 @@ impl Store {
                 .sum(),
             ..Folded::default()
         };
-        let mut counted = Vec::new();
-        let mut months = Vec::new();
-        for (id, state) in &mut states {
-            let reviews = &dirty[id];
-            let outcome = state.computed.fold(reviews, now);
+        let counted = states.keys().flat_map(|id| &dirty[id]);
+        let counted: Vec<Bson> = counted.map(|one| stored_id(one.id.to_i64())).collect();
+        folded.products = states.len();
+        folded.reviews = counted.len();
+        if folded.reviews > 0 {
+            self.fold_into(session, &mut states, &dirty, now).await?;
+            self.mark_counted(session, counted, &states).await?;
+        }
+        Ok(folded)
+    }
+
+    /// Folds these reviews, which are stored already, into the states of their products and writes
+    /// the products.
+    pub(crate) async fn fold_into(
+        &self,
+        session: &mut ClientSession,
+        states: &mut HashMap<ProductId, FoldState>,
+        reviews: &BTreeMap<ProductId, Vec<Review>>,
+        now: Timestamp,
+    ) -> Result<(), TransactionError> {
+        let (mut months, mut stale_ranks) = (Vec::new(), Vec::new());
+        for (id, state) in &mut *states {
+            let ratings = state.computed.stats.histogram;
+            let outcome = state.computed.fold(&reviews[id], now);
             if outcome.refill {
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
             state.update_outlier(now);
             months.extend(month_updates(*id, &outcome));
-            counted.extend(reviews.iter().map(|review| stored_id(review.id.to_i64())));
-            folded.products += 1;
+            // Votes and edits of texts change no rank.
+            if state.computed.stats.histogram != ratings {
+                stale_ranks.extend(state.stale_ranks(*id, now));
+            }
         }
-        folded.reviews = counted.len();
-        if folded.reviews > 0 {
-            let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
-            self.update_each(session, "products", updates).await?;
-            self.update_each(session, "rating_months", months).await?;
-            self.mark_stale_ranks(session, &states, now).await?;
-            self.flag_many(session, &states).await?;
-            self.mark_counted(session, counted, &states).await?;
-        }
-        Ok(folded)
+        let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
+        self.update_each(session, products::COLLECTION, updates)
+            .await?;
+        self.update_each(session, "rating_months", months).await?;
+        self.mark_stale_ranks(session, stale_ranks).await?;
+        self.flag_many(session, states).await
     }
 
     /// Writes a product as the first operation of a transaction, without changing what is read of
@@ -452,7 +500,7 @@ impl Store {
     ) -> Result<HashMap<ProductId, FoldState>, TransactionError> {
         let projection = doc! {
             "schema_version": 1, "stats": 1, "top_reviews": 1, "outlier": 1, "rank": 1,
-            "activity": 1,
+            "activity": 1, "status": 1, "kind": 1, "category": 1,
         };
         let collection = self.raw("products");
         let find = collection
@@ -462,20 +510,8 @@ impl Store {
         let mut states = HashMap::new();
         while let Some(doc) = cursor.next(session).await {
             let doc = doc?;
-            let fields = Fields::of("products", &doc);
-            let computed = Computed {
-                stats: stats::read_stats(&fields.doc("stats")?)?,
-                top_reviews: fields.docs("top_reviews", stats::read_top_review)?,
-            };
-            let state = FoldState {
-                computed,
-                outlier: stats::read_outlier(&fields.doc("outlier")?)?,
-                ranks: Ranks::read(&fields.doc("rank")?)?,
-                interest: stats::read_activity(&fields)?.interest(),
-                newer: products::not_newer(&doc).is_err(),
-                becomes_many: false,
-            };
-            states.insert(ProductId::from_i64(fields.id("_id")?), state);
+            let id = Fields::of(products::COLLECTION, &doc).id("_id")?;
+            states.insert(ProductId::from_i64(id), FoldState::read(doc)?);
         }
         Ok(states)
     }
@@ -485,7 +521,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         product: ProductId,
-    ) -> Result<Vec<vitrine_model::review::TopReview>, TransactionError> {
+    ) -> Result<Vec<TopReview>, TransactionError> {
         let published = ReviewStatus::Published.name();
         let filter = doc! { "product_id": stored_id(product.to_i64()), "status": published };
         let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
@@ -527,25 +563,22 @@ impl Store {
         Err(error.into())
     }
 
-    /// Marks the ranks of these products as stale where they are; a worker updates them
+    /// Marks ranks as stale ([`FoldState::stale_ranks`]); a worker updates them
     /// ([`Store::move_ranks`]). An update in a transaction that moves any index entry costs six times as
     /// much: mongod then reads the catalog entry of the collection twice for each of its indexes.
     pub(crate) async fn mark_stale_ranks(
         &self,
         session: &mut ClientSession,
-        states: &HashMap<ProductId, FoldState>,
-        now: Timestamp,
+        marks: Vec<Document>,
     ) -> Result<(), TransactionError> {
-        let stale = states.iter().filter(|(_, state)| state.has_stale_ranks());
-        let row = |(id, state): (&ProductId, &FoldState)| {
-            ranks::stale_row(*id, state.computed.stats.fold_seq, now)
-        };
-        let rows: Vec<Document> = stale.map(row).collect();
-        if rows.is_empty() {
+        if marks.is_empty() {
             return Ok(());
         }
         let stale_ranks = self.documents(ranks::COLLECTION);
-        stale_ranks.insert_many(rows).session(&mut *session).await?;
+        stale_ranks
+            .insert_many(marks)
+            .session(&mut *session)
+            .await?;
         Ok(())
     }
 
@@ -624,9 +657,28 @@ pub(crate) struct FoldState {
     pub(crate) newer: bool,
     /// Whether it has just passed the threshold for many reviews.
     becomes_many: bool,
+    /// These fields, and those of a [`ReviewedProduct`], as they were read.
+    stored: RawDocumentBuf,
 }
 
 impl FoldState {
+    fn read(stored: RawDocumentBuf) -> Result<Self, StorageError> {
+        let fields = Fields::of(products::COLLECTION, &stored);
+        let computed = Computed {
+            stats: stats::read_stats(&fields.doc("stats")?)?,
+            top_reviews: fields.docs("top_reviews", stats::read_top_review)?,
+        };
+        Ok(Self {
+            computed,
+            outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+            ranks: Ranks::read(&fields.doc("rank")?)?,
+            interest: stats::read_activity(&fields)?.interest(),
+            newer: products::not_newer(&stored).is_err(),
+            becomes_many: false,
+            stored,
+        })
+    }
+
     /// Updates the outlier flags from the numbers.
     pub(crate) fn update_outlier(&mut self, now: Timestamp) {
         self.becomes_many = self.computed.is_many() && !self.outlier.many;
@@ -636,18 +688,40 @@ impl FoldState {
     }
 
     /// Returns the update of the product. It changes no indexed field; stale ranks are only marked
-    /// ([`Store::mark_stale_ranks`]).
+    /// ([`FoldState::stale_ranks`]). Top reviews and flags are written only when they change: most
+    /// reviews change neither, and the top reviews are most of the update.
     pub(crate) fn update(&self, id: ProductId) -> Document {
-        let set = doc! {
-            "stats": stats::stats(&self.computed.stats),
-            "top_reviews": stats::top_reviews(&self.computed),
-            "outlier": stats::outlier(&self.outlier),
-        };
+        let mut set = doc! { "stats": stats::stats(&self.computed.stats) };
+        if self.stored_top_reviews().ok().as_ref() != Some(&self.computed.top_reviews) {
+            set.insert("top_reviews", stats::top_reviews(&self.computed));
+        }
+        if self.stored_outlier().ok() != Some(self.outlier) {
+            set.insert("outlier", stats::outlier(&self.outlier));
+        }
         doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": { "$set": set } }
     }
 
-    fn has_stale_ranks(&self) -> bool {
-        Ranks::of(&self.computed.stats, self.interest) != self.ranks
+    fn fields(&self) -> Fields<'_> {
+        Fields::of(products::COLLECTION, &self.stored)
+    }
+
+    fn stored_top_reviews(&self) -> Result<Vec<TopReview>, StorageError> {
+        self.fields().docs("top_reviews", stats::read_top_review)
+    }
+
+    fn stored_outlier(&self) -> Result<Outlier, StorageError> {
+        stats::read_outlier(&self.fields().doc("outlier")?)
+    }
+
+    /// Returns what decides which reviews the product accepts.
+    pub(crate) fn reviewed_product(&self) -> Result<ReviewedProduct, StorageError> {
+        read_reviewed_product(&self.fields())
+    }
+
+    /// Returns the mark of stale ranks, if they are.
+    pub(crate) fn stale_ranks(&self, id: ProductId, now: Timestamp) -> Option<Document> {
+        let is_stale = Ranks::of(&self.computed.stats, self.interest) != self.ranks;
+        is_stale.then(|| ranks::stale_row(id, self.computed.stats.fold_seq, now))
     }
 }
 

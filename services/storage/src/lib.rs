@@ -107,6 +107,7 @@ pub mod trending;
 pub mod uploads;
 pub mod versions;
 pub mod views;
+pub mod votes;
 pub mod words;
 pub mod work;
 pub mod workers;

@@ -604,8 +604,9 @@ impl Store {
         state.update_outlier(now);
         self.update_each(session, "products", vec![state.update(product)])
             .await?;
+        let stale_ranks = state.stale_ranks(product, now).into_iter().collect();
+        self.mark_stale_ranks(session, stale_ranks).await?;
         let states = HashMap::from([(product, state)]);
-        self.mark_stale_ranks(session, &states, now).await?;
         self.flag_many(session, &states).await?;
         let months = months.iter();
         let months = months.map(|(month, change)| month_update(product, *month, change));

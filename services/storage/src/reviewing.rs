@@ -17,9 +17,10 @@ use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId, random_number
 use vitrine_model::product::{HotReason, Outlier, ProductStatus};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{
-    Decision, DimensionTable, QueueReason, ReportReason, Review, ReviewStatus, ReviewVersion, Vote,
+    Decision, DimensionTable, QueueReason, ReportReason, Review, ReviewStatus, ReviewVersion,
 };
 
+use crate::claims::Claim;
 use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
@@ -45,17 +46,35 @@ const RECHECK_MILLIS: i64 = 90_000;
 /// The time limit for flagging a product as hot.
 const MARK_HOT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What has to be known about a product before an author reviews it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReviewTarget {
+/// What of a product decides which reviews it accepts, and how they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewedProduct {
     /// The status of the product.
     pub status: ProductStatus,
     /// The name of its kind.
     pub kind: String,
     /// Its category.
     pub category: CategoryId,
-    /// Its outlier flags, which decide how reviews are written.
+    /// Its outlier flags.
     pub outlier: Outlier,
+}
+
+/// Decides whether a product, as it is in the transaction, accepts a review.
+pub type Accepts<'a> = dyn Fn(&Review, &ReviewedProduct) -> bool + Sync + 'a;
+
+/// What a transaction that stores submitted reviews does besides.
+pub struct Submission<'a> {
+    /// Which reviews to store.
+    pub accepts: &'a Accepts<'a>,
+    /// The idempotency keys of reviews, which are stored with them.
+    pub claims: &'a [Claim],
+}
+
+/// What has to be known before an author reviews a product.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewTarget {
+    /// The product.
+    pub product: ReviewedProduct,
     /// Whether the author is known to have bought the product.
     pub bought: bool,
     /// The author's existing review of the product, in any status.
@@ -67,10 +86,10 @@ pub struct ReviewTarget {
 pub enum SubmitOutcome {
     /// It is stored.
     Stored,
-    /// Nothing was stored: the author has a review of the product already, or the product no longer
-    /// exists. Read the target again.
+    /// It was not stored: the author has a review of the product already, the product does not exist
+    /// or accept it, or the idempotency key is taken. Read the target.
     Refused,
-    /// Nothing was stored because of a write conflict.
+    /// It was not stored because of a write conflict.
     Contended,
 }
 
@@ -195,25 +214,37 @@ impl Store {
         found.iter().map(pair).collect()
     }
 
-    /// Inserts new reviews and counts them in their products, all or none, in one transaction that
-    /// is not retried.
+    /// Inserts those of these new reviews that their products accept and counts them in the
+    /// products, in one transaction that is not retried. Returns the outcome of each: after a
+    /// duplicate or a write conflict, the same for all.
     pub async fn submit_counted(
         &self,
         reviews: &[Review],
+        submission: &Submission<'_>,
         now: Timestamp,
-    ) -> Result<SubmitOutcome, StorageError> {
+    ) -> Result<Vec<SubmitOutcome>, StorageError> {
         let reviews: Vec<_> = reviews
             .iter()
             .map(|review| (review.clone(), None))
             .collect();
-        match self.try_insert_counted(&reviews, now).await {
-            Ok(true) => Ok(SubmitOutcome::Stored),
-            Ok(false) => Ok(SubmitOutcome::Refused),
+        let all = |outcome| vec![outcome; reviews.len()];
+        let inserted = self.try_insert_counted(&reviews, Some(submission), now);
+        match inserted.await {
+            Ok(stored) => {
+                let outcome = |stored| {
+                    if stored {
+                        SubmitOutcome::Stored
+                    } else {
+                        SubmitOutcome::Refused
+                    }
+                };
+                Ok(stored.into_iter().map(outcome).collect())
+            }
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
-                Ok(SubmitOutcome::Refused)
+                Ok(all(SubmitOutcome::Refused))
             }
             Err(error) => match error.into_storage() {
-                StorageError::Contended(_) => Ok(SubmitOutcome::Contended),
+                StorageError::Contended(_) => Ok(all(SubmitOutcome::Contended)),
                 error => Err(error),
             },
         }
@@ -384,105 +415,6 @@ impl Store {
         found.iter().map(read_group).collect()
     }
 
-    /// Writes or removes a vote on a review, and updates the counters and the dirty mark of the
-    /// review in the same transaction.
-    ///
-    /// # Errors
-    /// [`StorageError::Contended`] after too many write conflicts; nothing was written then.
-    pub async fn apply_vote(
-        &self,
-        (product, id): (ProductId, ReviewId),
-        voter: &AuthorId,
-        vote: Option<Vote>,
-        now: Timestamp,
-    ) -> Result<ReactionOutcome, StorageError> {
-        retry_contended(async || {
-            let outcome = self.try_vote((product, id), voter, vote, now).await;
-            outcome.map_err(TransactionError::into_storage)
-        })
-        .await
-    }
-
-    async fn try_vote(
-        &self,
-        (product, id): (ProductId, ReviewId),
-        voter: &AuthorId,
-        vote: Option<Vote>,
-        now: Timestamp,
-    ) -> Result<ReactionOutcome, TransactionError> {
-        let mut session = self.begin().await?;
-        let reviews = self.raw(COLLECTION);
-        let Some(review) = self
-            .find_visible_review((product, id), &mut session)
-            .await?
-        else {
-            let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Gone);
-        };
-        if review
-            .author
-            .as_ref()
-            .is_some_and(|author| author.id == *voter)
-        {
-            let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Own(review));
-        }
-        let before = self
-            .write_vote(&mut session, &review, (voter, vote), now)
-            .await?;
-        if before == vote {
-            // Nothing changes, but the result is returned only when it is majority-committed.
-            commit(&mut session).await?;
-            return Ok(ReactionOutcome::Same(review));
-        }
-        let counts =
-            |which: Vote| i64::from(vote == Some(which)) - i64::from(before == Some(which));
-        let update = doc! {
-            "$inc": { "helpful": counts(Vote::Helpful), "unhelpful": counts(Vote::Unhelpful) },
-            "$set": { "dirty": true },
-            "$min": { "dirty_since": date(now) },
-        };
-        let mut filter = published(product, id);
-        filter.insert("round", review.round);
-        let updated = reviews
-            .find_one_and_update(filter, update)
-            .return_document(ReturnDocument::After)
-            .session(&mut session)
-            .await?;
-        end_reaction(&mut session, updated.as_ref()).await
-    }
-
-    /// Writes or removes the vote on a review. Returns the previous vote of the same round.
-    async fn write_vote(
-        &self,
-        session: &mut ClientSession,
-        review: &Review,
-        (voter, vote): (&AuthorId, Option<Vote>),
-        now: Timestamp,
-    ) -> Result<Option<Vote>, TransactionError> {
-        let row = doc! { "_id": { "r": stored_id(review.id.to_i64()), "u": &voter.0 } };
-        let votes = self.raw(VOTES);
-        let before = if let Some(vote) = vote {
-            let set = doc! { "$set": {
-                "schema_version": REFERENCE_VERSION,
-                "product_id": stored_id(review.product_id.to_i64()),
-                "value": vote.name(),
-                "round": review.round,
-                "at": date(now),
-            } };
-            let write = votes.find_one_and_update(row, set).upsert(true);
-            write
-                .return_document(ReturnDocument::Before)
-                .session(session)
-                .await?
-        } else {
-            votes.find_one_and_delete(row).session(session).await?
-        };
-        let before = before.as_ref().map(read_vote).transpose()?.flatten();
-        let before = before.filter(|(_, round)| *round == review.round);
-        Ok(before.map(|(vote, _)| vote))
-    }
-
     /// Returns a published review of a product on sale. One command.
     async fn find_visible_review(
         &self,
@@ -513,31 +445,6 @@ impl Store {
         let found = found?;
         not_newer(&found)?;
         Ok(Some(read(&found)?))
-    }
-
-    /// Returns the votes of a voter on these reviews, with the round of each. One command.
-    pub async fn votes_of(
-        &self,
-        voter: &AuthorId,
-        reviews: &[ReviewId],
-    ) -> Result<HashMap<ReviewId, (Vote, i32)>, StorageError> {
-        let rows: Vec<Bson> = reviews
-            .iter()
-            .map(|id| Bson::Document(doc! { "r": stored_id(id.to_i64()), "u": &voter.0 }))
-            .collect();
-        let collection = self.raw(VOTES);
-        let find = collection
-            .find(doc! { "_id": { "$in": rows } })
-            .hint(Hint::Name("_id_".to_owned()));
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut votes = HashMap::new();
-        for row in &found {
-            let id = Fields::of(VOTES, row).doc("_id")?.id("r")?;
-            if let Some(vote) = read_vote(row)? {
-                votes.insert(ReviewId::from_i64(id), vote);
-            }
-        }
-        Ok(votes)
     }
 
     /// Writes a report that asks a moderator to check a review; once per reader and round of
@@ -855,7 +762,7 @@ fn report_key(review: &Review, reader: &AuthorId) -> Document {
     doc! { "_id": { "r": stored_id(review.id.to_i64()), "u": &reader.0 } }
 }
 
-fn published(product: ProductId, id: ReviewId) -> Document {
+pub(crate) fn published(product: ProductId, id: ReviewId) -> Document {
     let mut filter = key(product, id);
     filter.insert("status", ReviewStatus::Published.name());
     filter
@@ -980,33 +887,28 @@ fn read_targets(
             let product = ProductId::from_i64(id.id("p")?);
             bought.insert((product, AuthorId(id.string("c")?)));
         } else {
-            let target = ReviewTarget {
-                status: read_status(&fields)?,
-                kind: fields.string("kind")?,
-                category: read_category(&fields)?,
-                outlier: stats::read_outlier(&fields.doc("outlier")?)?,
-                bought: false,
-                own: None,
-            };
-            products.insert(ProductId::from_i64(fields.id("_id")?), target);
+            let product = read_reviewed_product(&fields)?;
+            products.insert(ProductId::from_i64(fields.id("_id")?), product);
         }
     }
     let target = |pair: &(ProductId, AuthorId)| {
         let target = ReviewTarget {
+            product: products.get(&pair.0)?.clone(),
             bought: bought.contains(pair),
             own: own.get(pair).cloned(),
-            ..products.get(&pair.0)?.clone()
         };
         Some((pair.clone(), target))
     };
     Ok(pairs.iter().filter_map(target).collect())
 }
 
-fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> {
-    let fields = Fields::of(VOTES, doc);
-    let vote = Vote::named(fields.str("value")?);
-    let round = i32::try_from(fields.i64("round")?).map_err(|_| fields.corrupt("round"))?;
-    Ok(vote.map(|vote| (vote, round)))
+pub(crate) fn read_reviewed_product(fields: &Fields<'_>) -> Result<ReviewedProduct, StorageError> {
+    Ok(ReviewedProduct {
+        status: read_status(fields)?,
+        kind: fields.string("kind")?,
+        category: read_category(fields)?,
+        outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+    })
 }
 
 pub(crate) fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {

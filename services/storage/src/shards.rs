@@ -179,6 +179,17 @@ pub const MANY_SHARDS: &[ManyShards] = &[
     },
     ManyShards {
         collections: &[
+            "products",
+            "reviews",
+            "rating_months",
+            "stale_ranks",
+            "mutations",
+            "votes",
+        ],
+        why: "reviews that arrive together, with their idempotency keys, or votes; up to 32 at a time",
+    },
+    ManyShards {
+        collections: &[
             "activity",
             "activity_days",
             "activity_handed",

@@ -13,11 +13,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId};
+use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_model::review::Review;
 use vitrine_storage::claims::Claim;
-use vitrine_storage::reviewing::{ReviewTarget, SubmitOutcome};
+use vitrine_storage::reviewing::{
+    ReactionOutcome, ReviewTarget, ReviewedProduct, Submission, SubmitOutcome,
+};
+use vitrine_storage::votes::NewVote;
 use vitrine_storage::{StorageError, Store};
 
+use crate::reference::Reference;
 use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
@@ -170,6 +175,8 @@ pub(super) struct CountedInsert {
     pub(super) review: Review,
     /// Whether it must be looked up if the author bought the product.
     pub(super) check_purchase: bool,
+    /// The idempotency key to store with it.
+    pub(super) claim: Option<Claim>,
 }
 
 impl Batched for CountedInsert {
@@ -193,23 +200,26 @@ impl Batched for CountedInsert {
         items: Vec<Self>,
     ) -> Vec<Result<Self::Outcome, StorageError>> {
         let number = items.len();
-        let items = items
-            .into_iter()
-            .map(|one| (one.review, one.check_purchase));
-        let reviews = match with_purchases(catalog.store(), items.collect()).await {
+        // A duplicate within the batch would abort the transaction for all.
+        let (mut pairs, mut keys) = (HashSet::new(), HashSet::new());
+        let mut is_first = |item: &Self| {
+            let author = item.review.author.as_ref().map(|author| author.id.clone());
+            let key = item.claim.as_ref().map(|claim| claim.name.clone());
+            pairs.insert((item.review.product_id, author)) && key.is_none_or(|key| keys.insert(key))
+        };
+        let firsts: Vec<bool> = items.iter().map(&mut is_first).collect();
+        let (mut reviews, mut claims) = (Vec::new(), Vec::new());
+        for (item, first) in items.into_iter().zip(&firsts) {
+            reviews.push((item.review, item.check_purchase));
+            claims.extend(item.claim.filter(|_| *first));
+        }
+        let reviews = match with_purchases(catalog.store(), reviews).await {
             Ok(reviews) => reviews,
             Err(error) => return vec![Err(error); number],
         };
-        // A duplicate within the batch would abort the transaction for all.
-        let mut pairs = HashSet::new();
-        let mut is_first = |review: &Review| {
-            let author = review.author.as_ref().map(|author| author.id.clone());
-            pairs.insert((review.product_id, author))
-        };
-        let firsts: Vec<bool> = reviews.iter().map(&mut is_first).collect();
         let stored = reviews.iter().zip(&firsts).filter(|(_, first)| **first);
         let stored: Vec<Review> = stored.map(|(review, _)| review.clone()).collect();
-        let stored = store_counted(catalog.store(), &stored, catalog.now()).await;
+        let stored = store_counted(catalog, &stored, &claims).await;
         let mut stored = stored.into_iter();
         let outcome = |(review, first): (Review, bool)| {
             let stored = first.then(|| stored.next()).flatten();
@@ -244,28 +254,54 @@ async fn with_purchases(
 /// Stores reviews in one transaction. If that is refused, splits them in halves, so that no review
 /// is refused because of another.
 async fn store_counted(
-    store: &Store,
+    catalog: &Catalog,
     reviews: &[Review],
-    now: Timestamp,
+    claims: &[Claim],
 ) -> Vec<Result<SubmitOutcome, StorageError>> {
+    let (reference, now) = (catalog.reference(), catalog.now());
+    let accepts = |review: &Review, product: &ReviewedProduct| {
+        catalog.hot_products().remember(review.product_id, product);
+        // A review of a hot product is stored first and counted later.
+        !product.outlier.is_hot(now) && accepts(&reference, review, product)
+    };
+    let submission = Submission {
+        accepts: &accepts,
+        claims,
+    };
     let mut stored = Vec::with_capacity(reviews.len());
     // The reviews left to store; the next part is the last.
     let mut parts = vec![reviews];
     while let Some(part) = parts.pop() {
-        let outcome = store.submit_counted(part, now).await;
-        if outcome.as_ref().is_err_and(StorageError::is_outage) {
+        let outcomes = catalog.store().submit_counted(part, &submission, now).await;
+        match outcomes {
+            Ok(outcomes) if part.len() == 1 || outcomes.contains(&SubmitOutcome::Stored) => {
+                stored.extend(outcomes.into_iter().map(Ok));
+            }
             // The rest would fail as well, each time after a delay.
-            stored.resize(reviews.len(), outcome);
-            return stored;
-        }
-        if part.len() == 1 || matches!(outcome, Ok(SubmitOutcome::Stored)) {
-            stored.extend(part.iter().map(|_| outcome.clone()));
-        } else {
-            let (one, other) = part.split_at(part.len() / 2);
-            parts.extend([other, one]);
+            Err(error) if error.is_outage() => {
+                stored.resize(reviews.len(), Err(error));
+                return stored;
+            }
+            Err(error) if part.len() == 1 => stored.push(Err(error)),
+            _ => {
+                let (one, other) = part.split_at(part.len() / 2);
+                parts.extend([other, one]);
+            }
         }
     }
     stored
+}
+
+/// Whether a product accepts a review, as far as the review does not depend on its author.
+pub(super) fn accepts(reference: &Reference, review: &Review, product: &ReviewedProduct) -> bool {
+    if product.status != ProductStatus::Active {
+        return false;
+    }
+    if review.dimensions.is_empty() {
+        return true;
+    }
+    let known = reference.review_dimensions_of(&product.kind, product.category);
+    review.dimensions.keys().all(|name| known.contains(name))
 }
 
 /// A review that is stored first and folded later.
@@ -334,6 +370,54 @@ impl Batched for Claim {
             Ok(free) => free.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); items.len()],
         }
+    }
+}
+
+/// A vote on a review.
+impl Batched for NewVote {
+    type Outcome = ReactionOutcome;
+
+    // As for reviews.
+    const MAX_BATCH: usize = 32;
+    const MAX_CONCURRENT: u32 = 2;
+    const MIN_WAITING: usize = 8;
+    const WRITES: bool = true;
+
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().votes
+    }
+
+    /// Stores votes in one transaction. If that fails, splits them in halves, so that no vote fails
+    /// because of another.
+    async fn execute_batch(
+        catalog: &Catalog,
+        items: Vec<Self>,
+    ) -> Vec<Result<Self::Outcome, StorageError>> {
+        let (store, now) = (catalog.store(), catalog.now());
+        let mut stored = Vec::with_capacity(items.len());
+        // The votes left to store; the next part is the last.
+        let mut parts = vec![&items[..]];
+        while let Some(part) = parts.pop() {
+            match (store.write_votes(part, now).await, part) {
+                (Ok(outcomes), _) => stored.extend(outcomes.into_iter().map(Ok)),
+                // The rest would fail as well, each time after a delay.
+                (Err(error), _) if error.is_outage() => {
+                    stored.resize(items.len(), Err(error));
+                    return stored;
+                }
+                (Err(error), [vote]) => {
+                    if matches!(error, StorageError::Contended(_)) {
+                        catalog.mark_hot(vote.product, HotReason::Conflict);
+                    }
+                    stored.push(store.write_vote_uncounted(vote, now).await);
+                }
+                (Err(_), _) => {
+                    let (one, other) = part.split_at(part.len() / 2);
+                    parts.extend([other, one]);
+                }
+            }
+        }
+        stored
     }
 }
 

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use moka::sync::Cache;
 use tokio::sync::{Notify, Semaphore};
-use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId};
-use vitrine_model::product::{HotReason, ProductStatus};
+use vitrine_model::id::ProductId;
+use vitrine_model::product::HotReason;
 use vitrine_storage::claims::Claim;
 use vitrine_storage::fold::MAX_REVIEWS;
-use vitrine_storage::reviewing::ReviewTarget;
+use vitrine_storage::reviewing::ReviewedProduct;
+use vitrine_storage::votes::NewVote;
 
 use super::group_commit::{BatchQueue, CountedInsert, DeferredInsert, TargetLookup};
 use crate::{Catalog, LineLimiter};
@@ -52,7 +52,7 @@ const MAX_REMEMBERED: u64 = 10_000;
 
 /// What a process knows of the products whose reviews it writes.
 pub(crate) struct HotProducts {
-    known: Cache<ProductId, Known>,
+    known: Cache<ProductId, ReviewedProduct>,
     rates: Cache<ProductId, Arc<AtomicU32>>,
     /// Products with a scheduled or running fold.
     folding: Mutex<HashMap<ProductId, PendingFold>>,
@@ -69,6 +69,8 @@ pub(crate) struct HotProducts {
     pub(super) claims: BatchQueue<Claim>,
     /// Products and authors that are about to be looked up.
     pub(super) look_ups: BatchQueue<TargetLookup>,
+    /// Votes that are about to be stored.
+    pub(super) votes: BatchQueue<NewVote>,
 }
 
 /// A scheduled or running fold.
@@ -93,15 +95,6 @@ impl PendingFold {
     }
 }
 
-/// What must be known of a hot product to store a review of it.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) status: ProductStatus,
-    pub(super) kind: String,
-    pub(super) category: CategoryId,
-    pub(super) hot_until: Option<Timestamp>,
-}
-
 impl Default for HotProducts {
     fn default() -> Self {
         let cache = |time| {
@@ -123,6 +116,7 @@ impl Default for HotProducts {
             deferred: BatchQueue::default(),
             claims: BatchQueue::default(),
             look_ups: BatchQueue::default(),
+            votes: BatchQueue::default(),
         }
     }
 }
@@ -133,27 +127,15 @@ impl std::fmt::Debug for HotProducts {
     }
 }
 
-impl Known {
-    pub(super) fn is_hot(&self, now: Timestamp) -> bool {
-        self.hot_until.is_some_and(|until| now < until)
-    }
-}
-
 impl HotProducts {
     /// What is known of a product, if it was read within the last second.
-    pub(super) fn known(&self, product: ProductId) -> Option<Known> {
+    pub(super) fn known(&self, product: ProductId) -> Option<ReviewedProduct> {
         self.known.get(&product)
     }
 
     /// Remembers what was read of a product.
-    pub(super) fn remember(&self, product: ProductId, target: &ReviewTarget) {
-        let known = Known {
-            status: target.status,
-            kind: target.kind.clone(),
-            category: target.category,
-            hot_until: target.outlier.hot_until,
-        };
-        self.known.insert(product, known);
+    pub(super) fn remember(&self, product: ProductId, read: &ReviewedProduct) {
+        self.known.insert(product, read.clone());
     }
 
     /// Counts one more review; returns whether that makes the product hot.
@@ -248,16 +230,12 @@ impl Catalog {
     /// writer does it.
     pub(super) fn mark_hot(&self, product: ProductId, reason: HotReason) {
         let now = self.now();
-        if let Some(known) = self.hot_products().known(product) {
-            let until = now.plus_millis(RENEW_MILLIS);
-            if known.hot_until.is_some_and(|known| until < known) {
+        if let Some(mut known) = self.hot_products().known(product) {
+            if known.outlier.is_hot(now.plus_millis(RENEW_MILLIS)) {
                 return;
             }
-            let hot = Known {
-                hot_until: Some(now.plus_millis(HOT_MILLIS)),
-                ..known
-            };
-            self.hot_products().known.insert(product, hot);
+            known.outlier.hot_until = Some(now.plus_millis(HOT_MILLIS));
+            self.hot_products().known.insert(product, known);
         }
         if !self.hot_products().start_marking(product) {
             return;
@@ -327,7 +305,7 @@ impl Catalog {
     /// rating statistics are still to be updated.
     pub(super) async fn fold_now_or_later(&self, product: ProductId) -> bool {
         let hot = self.hot_products().known(product);
-        if hot.is_some_and(|known| known.is_hot(self.now())) {
+        if hot.is_some_and(|known| known.outlier.is_hot(self.now())) {
             self.fold_soon(product, true);
             return true;
         }

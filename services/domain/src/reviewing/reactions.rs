@@ -9,6 +9,7 @@ use vitrine_model::review::{ReportReason, Review, Vote};
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::activity::Sale;
 use vitrine_storage::reviewing::{ReactionOutcome, Report};
+use vitrine_storage::votes::NewVote;
 
 use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
@@ -34,13 +35,19 @@ impl Catalog {
         key: ReviewKey,
         vote: VoteGiven,
     ) -> Result<Outcome<Review>, DomainError> {
-        let (voter, now) = (AuthorId(voter.to_owned()), self.now());
-        let outcome = self
-            .write(|store| async move { store.apply_vote(key, &voter, vote, now).await })
-            .await?;
-        if let ReactionOutcome::Done(review) = &outcome {
+        let (product, review) = key;
+        let vote = NewVote {
+            product,
+            review,
+            voter: AuthorId(voter.to_owned()),
+            vote,
+        };
+        let outcome = self.batched(vote).await?;
+        if let ReactionOutcome::Done(review) = &outcome
+            && review.dirty
+        {
             let known = self.hot_products().known(review.product_id);
-            let hot = known.is_some_and(|known| known.is_hot(now));
+            let hot = known.is_some_and(|known| known.outlier.is_hot(self.now()));
             self.fold_soon(review.product_id, hot);
         }
         Ok(answer(outcome, "you cannot vote on your own review"))

@@ -13,12 +13,11 @@ use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_model::review::{Author, QueueReason, Queued, Review, ReviewStatus, ReviewVersion};
 use vitrine_storage::backoff;
 use vitrine_storage::claims::Claim;
-use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, SubmitOutcome};
+use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, ReviewedProduct, SubmitOutcome};
 use vitrine_storage::write::Answer;
 
 use super::checks::{self, Checked};
-use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
-use super::hot_products::Known;
+use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup, accepts};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
 use crate::admin::commands::{ANSWER_KEPT_MILLIS, MAX_ATTEMPTS, idempotency_key, key_clash};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
@@ -89,57 +88,75 @@ impl Catalog {
             key: key.map(keyed),
             content,
         };
-        if let Some(outcome) = self.submit_to_known(&submission).await? {
+        if let Some(outcome) = self.submit_unread(&submission).await? {
             return Ok(outcome);
         }
         retry_changed(|| self.try_submit(&submission)).await
     }
 
-    /// Stores a review of a product that is in memory or known to be hot, without reading the
-    /// product. Returns `None` when the product, or the author's own review, has to be read after
-    /// all.
-    async fn submit_to_known(
+    /// Stores a review without reading anything before: the transaction that counts it reads the
+    /// product, and unique indexes refuse a second review and a key that is taken. Returns `None`
+    /// when they have to be read after all.
+    async fn submit_unread(
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        // A key is claimed for a review id, which may be that of a deleted review. Pictures are claimed only for a review
-        // that can be stored.
-        if submission.key.is_some() || self.has_pictures(&submission.content.media) {
+        // Pictures are claimed only for a review that can be stored.
+        if self.has_pictures(&submission.content.media) {
             return Ok(None);
         }
         let hot = self.hot_products().known(submission.product);
-        let hot = hot.filter(|known| known.is_hot(self.now()));
+        let hot = hot.filter(|known| known.outlier.is_hot(self.now()));
         let known = match hot {
             Some(hot) => Some(hot),
-            None => self.known_from_memory(submission.product)?,
+            None => self.reviewed_product_in_memory(submission.product)?,
         };
-        let Some(known) = known.filter(|known| known.status == ProductStatus::Active) else {
-            return Ok(None);
+        let (dimensions, is_hot) = match known {
+            Some(known) if known.status != ProductStatus::Active => return Ok(None),
+            Some(known) => {
+                let reference = self.reference();
+                let dimensions = reference.review_dimensions_of(&known.kind, known.category);
+                (dimensions, known.outlier.is_hot(self.now()))
+            }
+            // Only the transaction that counts a review compares it with its product.
+            None if self.moderation() == Moderation::Before => return Ok(None),
+            None => {
+                let given = submission.content.dimensions.iter();
+                (given.map(|(name, _)| name.clone()).collect(), false)
+            }
         };
-        let dimensions = self
-            .reference()
-            .review_dimensions_of(&known.kind, known.category);
         // Refusals need the product: the review may have been stored before.
         let mut errors = ValidationErrors::default();
         let Some(content) = checks::content(&submission.content, &dimensions, &mut errors) else {
             return Ok(None);
         };
         let review = self.new_review(submission, content, false);
-        self.submit_new(review, true, known.is_hot(self.now()))
-            .await
+        let claim = self.claim_of(submission, review.id, 0);
+        // Only the transaction that counts a review stores a key with it.
+        if claim.is_some() && (is_hot || review.status != ReviewStatus::Published) {
+            return Ok(None);
+        }
+        let new = CountedInsert {
+            review,
+            check_purchase: true,
+            claim,
+        };
+        self.submit_new(new, is_hot).await
     }
 
-    /// What is known of a product from memory.
-    fn known_from_memory(&self, product: ProductId) -> Result<Option<Known>, DomainError> {
+    fn reviewed_product_in_memory(
+        &self,
+        product: ProductId,
+    ) -> Result<Option<ReviewedProduct>, DomainError> {
         let memory = self.product_memory().filter(|memory| memory.is_current());
         let Some(view) = memory.and_then(|memory| memory.get(product)) else {
             return Ok(None);
         };
-        Ok(Some(Known {
+        Ok(Some(ReviewedProduct {
             status: view.status()?,
             kind: view.kind()?.to_owned(),
             category: view.category()?,
-            hot_until: view.outlier()?.hot_until,
+            outlier: view.outlier()?,
         }))
     }
 
@@ -161,13 +178,13 @@ impl Catalog {
         let Some(target) = target else {
             return Ok(Some(refused(no_product(), None)));
         };
-        self.hot_products().remember(product, &target);
+        self.hot_products().remember(product, &target.product);
         if let Some(own) = &target.own
             && claimed.is_some_and(|(id, round)| id == own.id && i64::from(own.round) >= round)
         {
             return Ok(Some(done(own.clone(), own.dirty)));
         }
-        if let Some(refusal) = not_open(target.status) {
+        if let Some(refusal) = not_open(target.product.status) {
             return Ok(Some(refused(refusal, None)));
         }
         if let Some(own) = &target.own
@@ -177,7 +194,7 @@ impl Catalog {
         }
         let dimensions = self
             .reference()
-            .review_dimensions_of(&target.kind, target.category);
+            .review_dimensions_of(&target.product.kind, target.product.category);
         let mut errors = ValidationErrors::default();
         let Some(content) = checks::content(&submission.content, &dimensions, &mut errors) else {
             return Ok(Some(refused_all(errors, None)));
@@ -200,8 +217,13 @@ impl Catalog {
         if let Some(own) = target.own {
             return self.overwrite(own, review).await;
         }
-        let is_hot = target.outlier.is_hot(self.now());
-        self.submit_new(review, false, is_hot).await
+        let is_hot = target.product.outlier.is_hot(self.now());
+        let new = CountedInsert {
+            review,
+            check_purchase: false,
+            claim: None,
+        };
+        self.submit_new(new, is_hot).await
     }
 
     /// Returns what the idempotency key of a submission was used for. One command; none without a
@@ -231,35 +253,36 @@ impl Catalog {
         review: ReviewId,
         round: i32,
     ) -> Result<bool, DomainError> {
-        let Some(keyed) = &submission.key else {
-            return Ok(true);
-        };
-        let claim = Claim {
+        match self.claim_of(submission, review, round) {
+            None => Ok(true),
+            Some(claim) => self.batched(claim).await,
+        }
+    }
+
+    /// The claim of the idempotency key of a submission, if it has one.
+    fn claim_of(&self, submission: &Submission, review: ReviewId, round: i32) -> Option<Claim> {
+        let keyed = submission.key.as_ref()?;
+        Some(Claim {
             name: keyed.name.clone(),
             input: keyed.input.clone(),
             review,
             round,
             until: self.now().plus_millis(ANSWER_KEPT_MILLIS),
-        };
-        self.batched(claim).await
+        })
     }
 
-    /// Stores a new review. `check_purchase`: whether its author bought the product is not known
-    /// yet. `is_hot`: whether the product is.
+    /// Stores a new review. `is_hot`: whether its product is. Returns `None` when the product and the
+    /// author's review have to be read first.
     async fn submit_new(
         &self,
-        review: Review,
-        check_purchase: bool,
+        new: CountedInsert,
         is_hot: bool,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        if review.status != ReviewStatus::Published || is_hot {
-            return self.submit_deferred(review, check_purchase).await;
+        if new.review.status != ReviewStatus::Published || is_hot {
+            return self.submit_deferred(new.review, new.check_purchase).await;
         }
-        let counted = CountedInsert {
-            review,
-            check_purchase,
-        };
-        let (outcome, review) = self.batched(counted).await?;
+        let has_key = new.claim.is_some();
+        let (outcome, review) = self.batched(new).await?;
         match outcome {
             SubmitOutcome::Stored => {
                 self.note_review(review.product_id);
@@ -272,6 +295,12 @@ impl Catalog {
             }
             SubmitOutcome::Contended => {
                 self.mark_hot(review.product_id, HotReason::Conflict);
+                // The transaction may have failed before it read the product.
+                let known = self.hot_products().known(review.product_id);
+                let accepts = |known| accepts(&self.reference(), &review, &known);
+                if has_key || !known.is_some_and(accepts) {
+                    return Ok(None);
+                }
                 self.submit_deferred(review, false).await
             }
             SubmitOutcome::Refused => Ok(None),
@@ -387,12 +416,12 @@ impl Catalog {
         let Some(target) = self.target_of(&before).await? else {
             return Ok(Next::refused(of_review(no_product()), Some(before)));
         };
-        if let Some(refusal) = not_open(target.status) {
+        if let Some(refusal) = not_open(target.product.status) {
             return Ok(Next::refused(of_review(refusal), Some(before)));
         }
         let dimensions = self
             .reference()
-            .review_dimensions_of(&target.kind, target.category);
+            .review_dimensions_of(&target.product.kind, target.product.category);
         let mut errors = ValidationErrors::default();
         let Some(content) = content_after(&before, patch, dimensions, &mut errors) else {
             return Ok(Next::Answer(refused_all(errors, Some(before))));
@@ -598,7 +627,8 @@ impl Catalog {
             .batched(TargetLookup(review.product_id, author))
             .await?;
         if let Some(target) = &target {
-            self.hot_products().remember(review.product_id, target);
+            self.hot_products()
+                .remember(review.product_id, &target.product);
         }
         Ok(target)
     }
