@@ -544,6 +544,32 @@ fn refused_reviews_leave_others_of_their_batch_alone() {
     });
 }
 
+#[test]
+fn reviews_of_a_product_that_has_become_hot_leave_their_batch_together() {
+    test(async |app| {
+        let id = new_product(app, "lamp").await;
+        let now = app.clock.now();
+        let reason = vitrine_model::product::HotReason::Rate;
+        let until = now.plus_millis(600_000);
+        app.store.mark_hot(id, until, reason, now).await.unwrap();
+        app.forget_commands();
+        let mut calls = JoinSet::new();
+        for n in 0..40 {
+            let catalog = app.catalog.clone();
+            calls.spawn(async move { submit(&catalog, &format!("author {n}"), "k", id).await });
+        }
+        for outcome in calls.join_all().await {
+            reviewed(outcome);
+        }
+        let sent = app.sent();
+        let aborted = sent.iter().filter(|sent| *sent == "abortTransaction");
+        // One for each batch.
+        assert!(aborted.count() <= 4, "{sent:?}");
+        settle(app).await;
+        assert_eq!(stored(app, "lamp").await.computed.stats.count(), 40);
+    });
+}
+
 /// Casts votes of readers at once; returns the outcomes in the same order.
 async fn cast(
     app: &App,
@@ -672,6 +698,56 @@ fn votes_do_not_wait_for_another_writer_of_the_product() {
         settle(app).await;
         let top = stored(app, "lamp").await.computed.top_reviews;
         assert_eq!(top[0].helpful, 4);
+    });
+}
+
+#[test]
+fn votes_on_reviews_that_are_held_do_not_delay_others() {
+    test(async |app| {
+        let lamp = new_product(app, "lamp").await;
+        let mut reviews = Vec::new();
+        for author in ["ann", "ben", "cem", "dia", "eve"] {
+            let written = submit(&app.catalog, author, author, lamp).await;
+            reviews.push(reviewed(written).review);
+        }
+        let free = reviews.pop().unwrap();
+        let held: Vec<i64> = reviews.iter().map(|review| review.id.to_i64()).collect();
+        let mut session = app.direct().client().start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        let collection = app.direct().collection::<Document>("reviews");
+        let (those, change) = (
+            doc! { "_id": { "$in": held } },
+            doc! { "$inc": { "revision": 1 } },
+        );
+        let changed = collection.update_many(those, change);
+        changed.session(&mut session).await.unwrap();
+        // One after another, the held ones would take longer than a caller waits.
+        let mut waiting = JoinSet::new();
+        for review in &reviews {
+            let (catalog, key) = (app.catalog.clone(), (review.product_id, review.id));
+            waiting.spawn(async move {
+                let vote = catalog.vote_review("fay", key, Some(Vote::Helpful));
+                vote.await
+            });
+        }
+        let helpful = |n: usize| (&free, format!("reader {n}"), Some(Vote::Helpful));
+        let outcomes = cast(app, (0..10).map(helpful)).await;
+        let counts: Vec<_> = outcomes.iter().map(count_of).collect();
+        assert!(counts.contains(&Ok((10, 0))), "{counts:?}");
+        session.abort_transaction().await.unwrap();
+        let mut stored = 0;
+        for outcome in waiting.join_all().await {
+            match outcome {
+                Ok(outcome) => {
+                    assert_eq!(count_of(&outcome), Ok((1, 0)));
+                    stored += 1;
+                }
+                Err(error) => assert!(matches!(error, DomainError::Unavailable(_)), "{error:?}"),
+            }
+        }
+        settle(app).await;
+        let rows = app.direct().collection::<Document>("votes");
+        assert_eq!(rows.count_documents(doc! {}).await.unwrap(), 10 + stored);
     });
 }
 

@@ -46,18 +46,18 @@ async fn uncount(app: &App, since: Timestamp) {
     reviews.update_many(doc! {}, waits).await.unwrap();
 }
 
-/// Starts a transaction that writes the product and is abandoned.
-async fn abandon(app: &App) -> ClientSession {
+/// Starts a transaction that writes the only document of a collection and is abandoned.
+async fn abandon(app: &App, collection: &str, set: Document) -> ClientSession {
     let mut options = ClientOptions::parse(app.uri()).await.unwrap();
     options.app_name = Some("vitrine".to_owned());
     let client = mongodb::Client::with_options(options).unwrap();
     let mut session = client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
-    let products = client
-        .database(app.store.database_name())
-        .collection::<Document>("products");
-    let update = doc! { "$set": { "description": "never" } };
-    let updated = products.update_many(doc! {}, update).session(&mut session);
+    let database = client.database(app.store.database_name());
+    let collection = database.collection::<Document>(collection);
+    let update = doc! { "$set": set };
+    let updated = collection.update_many(doc! {}, update);
+    let updated = updated.session(&mut session);
     assert_eq!(updated.await.unwrap().matched_count, 1);
     session
 }
@@ -66,7 +66,7 @@ async fn abandon(app: &App) -> ClientSession {
 fn an_abandoned_transaction_is_aborted() {
     test(async |app| {
         let (id, product) = lamp(app).await;
-        let abandoned = abandon(app).await;
+        let abandoned = abandon(app, "products", doc! { "description": "never" }).await;
         // It conflicts with every writer of the product.
         let now = app.clock.now();
         let marked = app
@@ -84,6 +84,27 @@ fn an_abandoned_transaction_is_aborted() {
         assert_eq!(eventually("it is ended", WITHIN, ended).await, 1);
         let change = json!({ "id": id, "description": "A lamp." });
         app.mutate("updateProduct", change).await.done();
+        drop(abandoned);
+    });
+}
+
+#[test]
+fn a_vote_ends_an_abandoned_transaction_that_holds_its_review() {
+    test_on_own_server(async |app| {
+        let (id, _) = lamp(app).await;
+        let written = app.mutate_by("ann", "submitReview", said(&id, json!({})));
+        let review = written.await.text("/review/id");
+        let abandoned = abandon(app, "reviews", doc! { "title": "never" }).await;
+        let vote = async || {
+            let vote = json!({ "id": review, "vote": "HELPFUL" });
+            let voted = app.mutate_by("ben", "voteReview", vote).await;
+            // Each process does so every second.
+            let mut watch = UncountedWatch::default();
+            app.catalog.watch_uncounted(&mut watch).await.unwrap();
+            let is_stored = voted.0.errors().is_empty();
+            is_stored.then(|| voted.number("/review/helpfulCount"))
+        };
+        assert_eq!(eventually("the vote is stored", WITHIN, vote).await, 1);
         drop(abandoned);
     });
 }

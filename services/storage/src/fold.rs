@@ -2,7 +2,8 @@
 //!
 //! In one snapshot it reads reviews that are marked dirty and their products, computes the changes
 //! ([`vitrine_model::fold`]), writes products and months, and marks the reviews as counted. It is
-//! atomic and idempotent, because each review records what is counted of it.
+//! atomic and idempotent, because each review records what is counted of it. New reviews, and votes
+//! ([`crate::votes`]), are counted in the transaction that stores them unless their product is hot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +24,7 @@ use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats
 use crate::error::{DUPLICATE_KEY, code};
 use crate::ranks::{self, Ranks};
 use crate::raw::{Fields, date, one_of, stored_id};
-use crate::reviewing::{ReviewedProduct, Submission, read_reviewed_product};
+use crate::reviewing::{ReviewedProduct, SubmitOptions, read_reviewed_product};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::write::MUTATIONS;
 use crate::{StorageError, Store, names, products, reviews};
@@ -216,37 +217,42 @@ impl Store {
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        match self.try_insert_counted(reviews, None, now).await {
-            Ok(stored) => Ok(!stored.contains(&false)),
-            Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
-                Ok(false)
-            }
-            Err(error) => match error.into_storage() {
-                StorageError::Contended(_) | StorageError::Conflict { .. } => Ok(false),
-                error => Err(error),
-            },
+        let inserted = self.try_insert_counted(reviews, None, now).await;
+        match inserted.map_err(TransactionError::into_storage) {
+            Ok(Some(stored)) => Ok(!stored.contains(&false)),
+            Ok(None) | Err(StorageError::Contended(_) | StorageError::Conflict { .. }) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
-    /// Returns for each review whether it was stored: with a submission, those that it accepts;
-    /// otherwise all, or none if one of their products does not exist. After a duplicate, none is.
+    /// Returns for each review whether it was stored: with options, those that are accepted;
+    /// otherwise all, or none if one of their products does not exist. Returns `None` after a
+    /// duplicate; nothing was stored then.
     pub(crate) async fn try_insert_counted(
         &self,
         reviews: &[(Review, Option<String>)],
-        submission: Option<&Submission<'_>>,
+        options: Option<&SubmitOptions<'_>>,
         now: Timestamp,
-    ) -> Result<Vec<bool>, TransactionError> {
+    ) -> Result<Option<Vec<bool>>, TransactionError> {
         let _write = self.product_write(reviews.iter().map(|(review, _)| review.product_id));
         let mut session = self.begin().await?;
         let done = self
-            .insert_counted_in(&mut session, reviews, submission, now)
+            .insert_counted_in(&mut session, reviews, options, now)
             .await;
         match done {
-            Ok(stored) if stored.contains(&true) => commit(&mut session).await.map(|()| stored),
+            Ok(Some(stored)) if stored.contains(&true) => {
+                commit(&mut session).await?;
+                Ok(Some(stored))
+            }
             other => {
                 // See `try_fold`.
                 let _ = session.abort_transaction().await;
-                other
+                match other {
+                    Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
+                        Ok(None)
+                    }
+                    other => other,
+                }
             }
         }
     }
@@ -255,9 +261,9 @@ impl Store {
         &self,
         session: &mut ClientSession,
         reviews: &[(Review, Option<String>)],
-        submission: Option<&Submission<'_>>,
+        options: Option<&SubmitOptions<'_>>,
         now: Timestamp,
-    ) -> Result<Vec<bool>, TransactionError> {
+    ) -> Result<Option<Vec<bool>>, TransactionError> {
         let ids: BTreeSet<ProductId> = reviews.iter().map(|(one, _)| one.product_id).collect();
         let ids = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let mut states = self.fold_states(session, ids).await?;
@@ -268,17 +274,14 @@ impl Store {
         }
         let mut stored = Vec::with_capacity(reviews.len());
         for (review, _) in reviews {
-            stored.push(match (states.get(&review.product_id), submission) {
+            stored.push(match (states.get(&review.product_id), options) {
                 (None, _) => false,
                 (Some(_), None) => true,
-                (Some(state), Some(submission)) => {
-                    (submission.accepts)(review, &state.reviewed_product()?)
-                }
+                (Some(state), Some(options)) => (options.accepts)(review, &state.product),
             });
         }
-        let none = || vec![false; reviews.len()];
-        if !stored.contains(&true) || submission.is_none() && stored.contains(&false) {
-            return Ok(none());
+        if !stored.contains(&true) || options.is_none() && stored.contains(&false) {
+            return Ok(Some(vec![false; reviews.len()]));
         }
         let accepted = reviews.iter().zip(&stored).filter(|(_, stored)| **stored);
         let reviews: Vec<&(Review, Option<String>)> = accepted.map(|(one, _)| one).collect();
@@ -290,7 +293,7 @@ impl Store {
                 .push(review.clone());
         }
         states.retain(|id, _| by_product.contains_key(id));
-        let claims = submission.map_or(&[][..], |submission| submission.claims);
+        let claims = options.map_or(&[][..], |options| options.claims);
         let is_stored = |claim: &&Claim| reviews.iter().any(|(one, _)| one.id == claim.review);
         let claims = claims.iter().filter(is_stored).map(claim_document);
         if !self
@@ -300,11 +303,11 @@ impl Store {
                 .insert_counted_documents(session, &reviews, &states)
                 .await?
         {
-            return Ok(none());
+            return Ok(None);
         }
         self.fold_into(session, &mut states, &by_product, now)
             .await?;
-        Ok(stored)
+        Ok(Some(stored))
     }
 
     /// Inserts reviews as counted. Returns false when one of them was refused.
@@ -511,7 +514,7 @@ impl Store {
         while let Some(doc) = cursor.next(session).await {
             let doc = doc?;
             let id = Fields::of(products::COLLECTION, &doc).id("_id")?;
-            states.insert(ProductId::from_i64(id), FoldState::read(doc)?);
+            states.insert(ProductId::from_i64(id), FoldState::read(&doc)?);
         }
         Ok(states)
     }
@@ -657,25 +660,29 @@ pub(crate) struct FoldState {
     pub(crate) newer: bool,
     /// Whether it has just passed the threshold for many reviews.
     becomes_many: bool,
-    /// These fields, and those of a [`ReviewedProduct`], as they were read.
-    stored: RawDocumentBuf,
+    /// What decides which reviews the product accepts, as it was read.
+    pub(crate) product: ReviewedProduct,
+    /// The top reviews as they were read.
+    stored_top_reviews: Vec<TopReview>,
 }
 
 impl FoldState {
-    fn read(stored: RawDocumentBuf) -> Result<Self, StorageError> {
-        let fields = Fields::of(products::COLLECTION, &stored);
+    fn read(stored: &RawDocumentBuf) -> Result<Self, StorageError> {
+        let fields = Fields::of(products::COLLECTION, stored);
         let computed = Computed {
             stats: stats::read_stats(&fields.doc("stats")?)?,
             top_reviews: fields.docs("top_reviews", stats::read_top_review)?,
         };
+        let product = read_reviewed_product(&fields)?;
         Ok(Self {
+            stored_top_reviews: computed.top_reviews.clone(),
             computed,
-            outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+            outlier: product.outlier,
+            product,
             ranks: Ranks::read(&fields.doc("rank")?)?,
             interest: stats::read_activity(&fields)?.interest(),
-            newer: products::not_newer(&stored).is_err(),
+            newer: products::not_newer(stored).is_err(),
             becomes_many: false,
-            stored,
         })
     }
 
@@ -692,30 +699,13 @@ impl FoldState {
     /// reviews change neither, and the top reviews are most of the update.
     pub(crate) fn update(&self, id: ProductId) -> Document {
         let mut set = doc! { "stats": stats::stats(&self.computed.stats) };
-        if self.stored_top_reviews().ok().as_ref() != Some(&self.computed.top_reviews) {
+        if self.stored_top_reviews != self.computed.top_reviews {
             set.insert("top_reviews", stats::top_reviews(&self.computed));
         }
-        if self.stored_outlier().ok() != Some(self.outlier) {
+        if self.product.outlier != self.outlier {
             set.insert("outlier", stats::outlier(&self.outlier));
         }
         doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": { "$set": set } }
-    }
-
-    fn fields(&self) -> Fields<'_> {
-        Fields::of(products::COLLECTION, &self.stored)
-    }
-
-    fn stored_top_reviews(&self) -> Result<Vec<TopReview>, StorageError> {
-        self.fields().docs("top_reviews", stats::read_top_review)
-    }
-
-    fn stored_outlier(&self) -> Result<Outlier, StorageError> {
-        stats::read_outlier(&self.fields().doc("outlier")?)
-    }
-
-    /// Returns what decides which reviews the product accepts.
-    pub(crate) fn reviewed_product(&self) -> Result<ReviewedProduct, StorageError> {
-        read_reviewed_product(&self.fields())
     }
 
     /// Returns the mark of stale ranks, if they are.

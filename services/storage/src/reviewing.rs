@@ -1,8 +1,8 @@
 //! What shoppers, moderators and the shop write about reviews.
 //!
 //! Every change of a review is one atomic write that marks the review dirty if its product has
-//! something to count. Related documents (a vote, a report, a decision, the previous version) are
-//! written in the same transaction.
+//! something to count. Related documents (a report, a decision, the previous version) are written in
+//! the same transaction. Votes have a module of their own ([`crate::votes`]).
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -24,7 +24,6 @@ use crate::claims::Claim;
 use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
-use crate::error::{DUPLICATE_KEY, code};
 use crate::fold::dirty_at;
 use crate::products::write_error;
 use crate::raw::{Fields, date, stored_id};
@@ -62,8 +61,8 @@ pub struct ReviewedProduct {
 /// Decides whether a product, as it is in the transaction, accepts a review.
 pub type Accepts<'a> = dyn Fn(&Review, &ReviewedProduct) -> bool + Sync + 'a;
 
-/// What a transaction that stores submitted reviews does besides.
-pub struct Submission<'a> {
+/// How a transaction stores submitted reviews.
+pub struct SubmitOptions<'a> {
     /// Which reviews to store.
     pub accepts: &'a Accepts<'a>,
     /// The idempotency keys of reviews, which are stored with them.
@@ -87,7 +86,7 @@ pub enum SubmitOutcome {
     /// It is stored.
     Stored,
     /// It was not stored: the author has a review of the product already, the product does not exist
-    /// or accept it, or the idempotency key is taken. Read the target.
+    /// or accept it or is hot, or the idempotency key is taken. Read the target.
     Refused,
     /// It was not stored because of a write conflict.
     Contended,
@@ -215,39 +214,23 @@ impl Store {
     }
 
     /// Inserts those of these new reviews that their products accept and counts them in the
-    /// products, in one transaction that is not retried. Returns the outcome of each: after a
-    /// duplicate or a write conflict, the same for all.
+    /// products, in one transaction that is not retried. Returns for each whether it was stored, and
+    /// `None` after a duplicate; nothing was stored then.
+    ///
+    /// # Errors
+    /// [`StorageError::Contended`] after a write conflict; nothing was stored then.
     pub async fn submit_counted(
         &self,
         reviews: &[Review],
-        submission: &Submission<'_>,
+        options: &SubmitOptions<'_>,
         now: Timestamp,
-    ) -> Result<Vec<SubmitOutcome>, StorageError> {
+    ) -> Result<Option<Vec<bool>>, StorageError> {
         let reviews: Vec<_> = reviews
             .iter()
             .map(|review| (review.clone(), None))
             .collect();
-        let all = |outcome| vec![outcome; reviews.len()];
-        let inserted = self.try_insert_counted(&reviews, Some(submission), now);
-        match inserted.await {
-            Ok(stored) => {
-                let outcome = |stored| {
-                    if stored {
-                        SubmitOutcome::Stored
-                    } else {
-                        SubmitOutcome::Refused
-                    }
-                };
-                Ok(stored.into_iter().map(outcome).collect())
-            }
-            Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
-                Ok(all(SubmitOutcome::Refused))
-            }
-            Err(error) => match error.into_storage() {
-                StorageError::Contended(_) => Ok(all(SubmitOutcome::Contended)),
-                error => Err(error),
-            },
-        }
+        let inserted = self.try_insert_counted(&reviews, Some(options), now).await;
+        inserted.map_err(TransactionError::into_storage)
     }
 
     /// Inserts new dirty reviews, to be counted by a fold. Returns the outcome of each. One

@@ -2,7 +2,7 @@
 //!
 //! Votes that arrive together are written in one transaction, with the counters of their reviews and
 //! the top reviews of the products. Votes on a hot product leave the top reviews to a later fold, so
-//! that voters do not wait for each other.
+//! that they do not conflict with other writers of the product.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,6 +19,7 @@ use vitrine_model::review::{Review, ReviewStatus, Vote};
 
 use crate::documents::REFERENCE_VERSION;
 use crate::fold::FoldState;
+use crate::product_writes::ProductWrite;
 use crate::raw::{Fields, date, one_of, stored_id};
 use crate::reviewing::{ReactionOutcome, VOTES, published};
 use crate::reviews::{self, not_newer};
@@ -100,12 +101,12 @@ impl Store {
         top_reviews: TopReviews,
         now: Timestamp,
     ) -> Result<Vec<ReactionOutcome>, TransactionError> {
-        let _write = match top_reviews {
-            TopReviews::Now => Some(self.product_write(votes.iter().map(|vote| vote.product))),
-            TopReviews::Later => None,
-        };
         let mut session = self.begin().await?;
-        let done = self.votes_in(&mut session, votes, top_reviews, now).await;
+        // The end of a write is announced after its transaction.
+        let mut write = None;
+        let done = self
+            .votes_in(&mut session, votes, top_reviews, &mut write, now)
+            .await;
         // A repeated vote changes nothing, but its outcome is returned only when it is
         // majority-committed.
         let counts = |outcome: &ReactionOutcome| {
@@ -129,6 +130,7 @@ impl Store {
         session: &mut ClientSession,
         votes: &[NewVote],
         top_reviews: TopReviews,
+        write: &mut Option<ProductWrite>,
         now: Timestamp,
     ) -> Result<Vec<ReactionOutcome>, TransactionError> {
         let mut reviews = self.published_reviews(session, votes).await?;
@@ -142,7 +144,7 @@ impl Store {
             TopReviews::Later => HashMap::new(),
         };
         let on_sale = match top_reviews {
-            TopReviews::Now => on_sale(&states)?,
+            TopReviews::Now => on_sale(&states),
             TopReviews::Later => self.those_on_sale(session, ids).await?,
         };
         reviews.retain(|_, review| on_sale.contains(&review.product_id));
@@ -153,7 +155,7 @@ impl Store {
             is_counted && state.is_some_and(|state| !state.newer && !state.outlier.is_hot(now))
         };
         let effects = effects(votes, &mut reviews, &stored, follows_now);
-        if effects.counters.is_empty() {
+        if effects.rows.is_empty() {
             return Ok(effects.outcomes);
         }
         self.write_vote_rows(session, &effects, &reviews, now)
@@ -169,6 +171,7 @@ impl Store {
                 .push(review);
         }
         states.retain(|id, _| by_product.contains_key(id));
+        *write = Some(self.product_write(by_product.keys().copied()));
         self.fold_into(session, &mut states, &by_product, now)
             .await?;
         Ok(effects.outcomes)
@@ -341,14 +344,17 @@ fn effects(
             continue;
         }
         let row = (vote.review, vote.voter.clone());
-        let before = match effects.rows.get(&row) {
+        let row_before = match effects.rows.get(&row) {
             Some(written) => *written,
             None => stored.get(&row).copied(),
         };
         // A vote of an earlier round does not count.
-        let before = before.filter(|(_, round)| *round == review.round);
+        let before = row_before.filter(|(_, round)| *round == review.round);
         let before = before.map(|(vote, _)| vote);
         if before == vote.vote {
+            if vote.vote.is_none() && row_before.is_some() {
+                effects.rows.insert(row, None);
+            }
             effects.outcomes.push(ReactionOutcome::Same(review.clone()));
             continue;
         }
@@ -369,14 +375,10 @@ fn effects(
     effects
 }
 
-fn on_sale(states: &HashMap<ProductId, FoldState>) -> Result<HashSet<ProductId>, StorageError> {
-    let mut on_sale = HashSet::new();
-    for (id, state) in states {
-        if state.reviewed_product()?.status == ProductStatus::Active {
-            on_sale.insert(*id);
-        }
-    }
-    Ok(on_sale)
+fn on_sale(states: &HashMap<ProductId, FoldState>) -> HashSet<ProductId> {
+    let active = |state: &FoldState| state.product.status == ProductStatus::Active;
+    let on_sale = states.iter().filter(|(_, state)| active(state));
+    on_sale.map(|(id, _)| *id).collect()
 }
 
 fn row_id(review: ReviewId, voter: &AuthorId) -> Bson {

@@ -13,14 +13,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId};
-use vitrine_model::product::{HotReason, ProductStatus};
+use vitrine_model::product::ProductStatus;
 use vitrine_model::review::Review;
 use vitrine_storage::claims::Claim;
 use vitrine_storage::reviewing::{
-    ReactionOutcome, ReviewTarget, ReviewedProduct, Submission, SubmitOutcome,
+    ReactionOutcome, ReviewTarget, ReviewedProduct, SubmitOptions, SubmitOutcome,
 };
 use vitrine_storage::votes::NewVote;
-use vitrine_storage::{StorageError, Store};
+use vitrine_storage::{StorageError, Store, backoff};
 
 use crate::reference::Reference;
 use crate::{Catalog, DomainError, LineLimiter};
@@ -251,8 +251,7 @@ async fn with_purchases(
     Ok(items.into_iter().map(known).collect())
 }
 
-/// Stores reviews in one transaction. If that is refused, splits them in halves, so that no review
-/// is refused because of another.
+/// Stores reviews and counts them, together if possible.
 async fn store_counted(
     catalog: &Catalog,
     reviews: &[Review],
@@ -264,32 +263,61 @@ async fn store_counted(
         // A review of a hot product is stored first and counted later.
         !product.outlier.is_hot(now) && accepts(&reference, review, product)
     };
-    let submission = Submission {
+    let options = SubmitOptions {
         accepts: &accepts,
         claims,
     };
-    let mut stored = Vec::with_capacity(reviews.len());
-    // The reviews left to store; the next part is the last.
-    let mut parts = vec![reviews];
+    let store = catalog.store();
+    let stored = in_parts(reviews, |part| store.submit_counted(part, &options, now));
+    let outcome = |stored| match stored {
+        Ok(Some(true)) => Ok(SubmitOutcome::Stored),
+        Ok(Some(false) | None) => Ok(SubmitOutcome::Refused),
+        Err(StorageError::Contended(_)) => Ok(SubmitOutcome::Contended),
+        Err(error) => Err(error),
+    };
+    stored.await.into_iter().map(outcome).collect()
+}
+
+/// Stores items in one transaction. If that fails, splits them in halves, so that none fails because
+/// of another. `attempt` returns the outcomes of these items, or `None` if one of them is a duplicate.
+async fn in_parts<'a, T, O, Fut>(
+    items: &'a [T],
+    attempt: impl Fn(&'a [T]) -> Fut,
+) -> Vec<Result<Option<O>, StorageError>>
+where
+    Fut: Future<Output = Result<Option<Vec<O>>, StorageError>>,
+{
+    let mut done = Vec::with_capacity(items.len());
+    // The items left to store; the next part is the last.
+    let mut parts = vec![items];
+    let mut attempts = 0;
     while let Some(part) = parts.pop() {
-        let outcomes = catalog.store().submit_counted(part, &submission, now).await;
-        match outcomes {
-            Ok(outcomes) if part.len() == 1 || outcomes.contains(&SubmitOutcome::Stored) => {
-                stored.extend(outcomes.into_iter().map(Ok));
+        attempts += 1;
+        let (is_first, is_single) = (attempts == 1, part.len() == 1);
+        match attempt(part).await {
+            Ok(Some(outcomes)) => done.extend(outcomes.into_iter().map(|one| Ok(Some(one)))),
+            // The connection broke before the commit.
+            Err(StorageError::Interrupted(_)) if is_first => parts.push(part),
+            // Another batch of this process may be the reason.
+            Err(StorageError::Contended(_)) if is_first && !is_single => {
+                tokio::time::sleep(backoff(1)).await;
+                parts.push(part);
             }
             // The rest would fail as well, each time after a delay.
             Err(error) if error.is_outage() => {
-                stored.resize(reviews.len(), Err(error));
-                return stored;
+                let left = items.len() - done.len();
+                done.extend((0..left).map(|_| Err(error.clone())));
+                return done;
             }
-            Err(error) if part.len() == 1 => stored.push(Err(error)),
+            Err(error) if is_single => done.push(Err(error)),
+            Ok(None) if is_single => done.push(Ok(None)),
             _ => {
                 let (one, other) = part.split_at(part.len() / 2);
                 parts.extend([other, one]);
             }
         }
     }
-    stored
+    done
 }
 
 /// Whether a product accepts a review, as far as the review does not depend on its author.
@@ -375,49 +403,32 @@ impl Batched for Claim {
 
 /// A vote on a review.
 impl Batched for NewVote {
-    type Outcome = ReactionOutcome;
+    /// `None` if it was not stored because of a write conflict.
+    type Outcome = Option<ReactionOutcome>;
 
     // As for reviews.
     const MAX_BATCH: usize = 32;
-    const MAX_CONCURRENT: u32 = 2;
-    const MIN_WAITING: usize = 8;
+    // Two batches would often write the same reviews.
+    const MAX_CONCURRENT: u32 = 1;
     const WRITES: bool = true;
 
     fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
         &catalog.hot_products().votes
     }
 
-    /// Stores votes in one transaction. If that fails, splits them in halves, so that no vote fails
-    /// because of another.
     async fn execute_batch(
         catalog: &Catalog,
         items: Vec<Self>,
     ) -> Vec<Result<Self::Outcome, StorageError>> {
         let (store, now) = (catalog.store(), catalog.now());
-        let mut stored = Vec::with_capacity(items.len());
-        // The votes left to store; the next part is the last.
-        let mut parts = vec![&items[..]];
-        while let Some(part) = parts.pop() {
-            match (store.write_votes(part, now).await, part) {
-                (Ok(outcomes), _) => stored.extend(outcomes.into_iter().map(Ok)),
-                // The rest would fail as well, each time after a delay.
-                (Err(error), _) if error.is_outage() => {
-                    stored.resize(items.len(), Err(error));
-                    return stored;
-                }
-                (Err(error), [vote]) => {
-                    if matches!(error, StorageError::Contended(_)) {
-                        catalog.mark_hot(vote.product, HotReason::Conflict);
-                    }
-                    stored.push(store.write_vote_uncounted(vote, now).await);
-                }
-                (Err(_), _) => {
-                    let (one, other) = part.split_at(part.len() / 2);
-                    parts.extend([other, one]);
-                }
-            }
-        }
-        stored
+        let stored = in_parts(&items, |part| async move {
+            store.write_votes(part, now).await.map(Some)
+        });
+        let outcome = |stored| match stored {
+            Err(StorageError::Contended(_)) => Ok(None),
+            stored => stored,
+        };
+        stored.await.into_iter().map(outcome).collect()
     }
 }
 

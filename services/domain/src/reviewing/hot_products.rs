@@ -133,9 +133,13 @@ impl HotProducts {
         self.known.get(&product)
     }
 
-    /// Remembers what was read of a product.
+    /// Remembers what was read of a product. A product that is being marked as hot stays hot.
     pub(super) fn remember(&self, product: ProductId, read: &ReviewedProduct) {
-        self.known.insert(product, read.clone());
+        let mut read = read.clone();
+        if let Some(known) = self.known.get(&product) {
+            read.outlier.hot_until = read.outlier.hot_until.max(known.outlier.hot_until);
+        }
+        self.known.insert(product, read);
     }
 
     /// Counts one more review; returns whether that makes the product hot.

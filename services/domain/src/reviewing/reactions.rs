@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::idempotency::is_printable;
+use vitrine_model::product::HotReason;
 use vitrine_model::review::{ReportReason, Review, Vote};
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::activity::Sale;
@@ -42,13 +43,18 @@ impl Catalog {
             voter: AuthorId(voter.to_owned()),
             vote,
         };
-        let outcome = self.batched(vote).await?;
+        let outcome = if let Some(outcome) = self.batched(vote.clone()).await? {
+            outcome
+        } else {
+            self.mark_hot(product, HotReason::Conflict);
+            let now = self.now();
+            self.write(|store| async move { store.write_vote_uncounted(&vote, now).await })
+                .await?
+        };
         if let ReactionOutcome::Done(review) = &outcome
             && review.dirty
         {
-            let known = self.hot_products().known(review.product_id);
-            let hot = known.is_some_and(|known| known.outlier.is_hot(self.now()));
-            self.fold_soon(review.product_id, hot);
+            self.fold_soon(review.product_id, true);
         }
         Ok(answer(outcome, "you cannot vote on your own review"))
     }

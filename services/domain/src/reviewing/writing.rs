@@ -168,8 +168,8 @@ impl Catalog {
         let product = submission.product;
         let target = self.batched(TargetLookup(product, submission.author.clone()));
         let target = target.await?;
-        // Read after the review. The claim is written before the review, so if the review was
-        // visible, its claim is too.
+        // Read after the review. The claim is written before the review or with it, so if the review
+        // was visible, its claim is too.
         let claimed = match self.claimed(submission).await? {
             Claimed::No => None,
             Claimed::By(review, round) => Some((review, round)),
@@ -298,7 +298,12 @@ impl Catalog {
                 // The transaction may have failed before it read the product.
                 let known = self.hot_products().known(review.product_id);
                 let accepts = |known| accepts(&self.reference(), &review, &known);
-                if has_key || !known.is_some_and(accepts) {
+                if has_key {
+                    // The key may be held by a transaction that somebody left open.
+                    self.suspect_abandoned();
+                    return Ok(None);
+                }
+                if !known.is_some_and(accepts) {
                     return Ok(None);
                 }
                 self.submit_deferred(review, false).await
