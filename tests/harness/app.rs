@@ -579,6 +579,8 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
         importer: Some(Arc::new(Importer::new("a test".to_owned()))),
         product_memory: Some(ProductMemoryOptions {
             max_age: PRODUCT_AGE,
+            // Products that were read after a change stay in memory.
+            pause: Duration::ZERO,
             ..ProductMemoryOptions::default()
         }),
         ..CatalogOptions::new(currency, b"cursors of the tests".to_vec())

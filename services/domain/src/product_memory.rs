@@ -42,14 +42,18 @@ pub struct ProductMemoryOptions {
     pub max_bytes: u64,
     /// The maximum age of a product: it lacks no write that was confirmed longer ago.
     pub max_age: Duration,
+    /// The pause after changes, at most a twentieth of the greatest age. Where products change all the time, those that
+    /// change in it share a command.
+    pub pause: Duration,
 }
 
 impl Default for ProductMemoryOptions {
-    /// 64 MB, two seconds.
+    /// 64 MB, two seconds, a tenth of a second.
     fn default() -> Self {
         Self {
             max_bytes: 64_000_000,
             max_age: Duration::from_secs(2),
+            pause: Duration::from_millis(100),
         }
     }
 }
@@ -84,6 +88,8 @@ pub(crate) struct ProductMemory<V = ProductView> {
     /// Rises when everything is forgotten. Entries of earlier epochs do not count.
     epoch: AtomicU64,
     max_age: Duration,
+    /// The pause of the stream after changes.
+    pause: Duration,
     began: Instant,
     /// When the memory was last confirmed: in nanoseconds after `began`, plus one. 0 while it must not be used.
     confirmed: AtomicU64,
@@ -169,6 +175,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
             state: Mutex::default(),
             epoch: AtomicU64::new(0),
             max_age: options.max_age,
+            pause: options.pause.min(options.max_age / 20),
             began: Instant::now(),
             confirmed: AtomicU64::new(0),
             hits: AtomicU64::new(0),

@@ -16,9 +16,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// The maximum pause after changes. Where products change all the time, those that happen in it share a command.
-const MAX_GATHER: Duration = Duration::from_millis(100);
-
 /// The memory of products, with the sources of its invalidations: the change stream, and the writes of this process.
 pub(crate) struct Remembering {
     pub(crate) memory: Arc<ProductMemory>,
@@ -92,7 +89,6 @@ async fn follow_forever(store: Store, memory: Arc<ProductMemory>) {
 /// Follows a stream until it ends.
 async fn follow(mut changes: ProductChanges, memory: &ProductMemory) -> StorageError {
     memory.open(changes.opened());
-    let pause = MAX_GATHER.min(memory.max_age / 20);
     loop {
         match changes.next().await {
             Ok(changed) => {
@@ -104,7 +100,7 @@ async fn follow(mut changes: ProductChanges, memory: &ProductMemory) -> StorageE
                 if let Some(at) = changed.complete_until {
                     memory.confirm(at);
                     if are_some {
-                        tokio::time::sleep(pause).await;
+                        tokio::time::sleep(memory.pause).await;
                     }
                 }
             }

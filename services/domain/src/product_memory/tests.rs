@@ -12,6 +12,7 @@ fn memory() -> Memory {
     let options = ProductMemoryOptions {
         max_bytes: 3 * 1_800,
         max_age: Duration::from_mins(1),
+        ..ProductMemoryOptions::default()
     };
     let memory = ProductMemory::new(options, |_| 1_000);
     memory.open(Instant::now());
@@ -140,6 +141,7 @@ fn a_memory_is_used_while_it_is_confirmed() {
     let options = ProductMemoryOptions {
         max_bytes: 10_000,
         max_age: Duration::from_millis(100),
+        ..ProductMemoryOptions::default()
     };
     let memory: Memory = Arc::new(ProductMemory::new(options, |_| 1));
     assert!(!memory.is_current() && memory.usage().age.is_none());

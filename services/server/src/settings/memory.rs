@@ -35,6 +35,7 @@ impl MemorySettings {
         (self.product_memory > 0).then(|| ProductMemoryOptions {
             max_bytes: self.product_memory.saturating_mul(MEGABYTE),
             max_age: Duration::from_secs(self.product_memory_age),
+            ..ProductMemoryOptions::default()
         })
     }
 
