@@ -339,7 +339,7 @@ impl Store {
         self.insert_new(session, reviews::COLLECTION, docs).await
     }
 
-    /// Inserts documents. Returns false when one of them was refused.
+    /// Inserts documents. Returns false when one of them is a duplicate.
     async fn insert_new(
         &self,
         session: &mut ClientSession,
@@ -351,7 +351,11 @@ impl Store {
         }
         let command = doc! { "insert": collection, "documents": docs, "ordered": true };
         let reply = self.db.run_command(command).session(&mut *session).await?;
-        Ok(!reply.contains_key("writeErrors"))
+        match refused(&reply) {
+            None => Ok(true),
+            Some(Refused::Duplicates) => Ok(false),
+            Some(Refused::Others) => Err(mongodb::error::Error::custom(reply).into()),
+        }
     }
 
     async fn try_fold(
@@ -551,19 +555,14 @@ impl Store {
         }
         let command = doc! { "update": collection, "updates": updates };
         let reply = self.db.run_command(command).session(&mut *session).await?;
-        let Ok(refused) = reply.get_array("writeErrors") else {
-            return Ok(());
-        };
-        let is_duplicate = |refused: &Bson| {
-            let refused = refused.as_document();
-            refused.and_then(|refused| refused.get_i32("code").ok()) == Some(DUPLICATE_KEY)
-        };
-        let error = mongodb::error::Error::custom(reply.clone());
-        // Two writers inserted the same document concurrently.
-        if refused.iter().all(is_duplicate) {
-            return Err(StorageError::Contended(error).into());
+        let refused = refused(&reply);
+        let error = mongodb::error::Error::custom(reply);
+        match refused {
+            None => Ok(()),
+            // Two writers inserted the same document concurrently.
+            Some(Refused::Duplicates) => Err(StorageError::Contended(error).into()),
+            Some(Refused::Others) => Err(error.into()),
         }
-        Err(error.into())
     }
 
     /// Marks ranks as stale ([`FoldState::stale_ranks`]); a worker updates them
@@ -713,6 +712,28 @@ impl FoldState {
         let is_stale = Ranks::of(&self.computed.stats, self.interest) != self.ranks;
         is_stale.then(|| ranks::stale_row(id, self.computed.stats.fold_seq, now))
     }
+}
+
+/// Why writes of a command were refused.
+enum Refused {
+    /// All of them are duplicates.
+    Duplicates,
+    /// Some have another reason.
+    Others,
+}
+
+/// Returns why writes were refused, if some were.
+fn refused(reply: &Document) -> Option<Refused> {
+    let refused = reply.get_array("writeErrors").ok()?;
+    let is_duplicate = |refused: &Bson| {
+        let refused = refused.as_document();
+        refused.and_then(|refused| refused.get_i32("code").ok()) == Some(DUPLICATE_KEY)
+    };
+    Some(if refused.iter().all(is_duplicate) {
+        Refused::Duplicates
+    } else {
+        Refused::Others
+    })
 }
 
 /// An expression for the month number, as [`Timestamp::month`] returns it; absent without a date.

@@ -82,7 +82,12 @@ pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), Transactio
                 if tries < MAX_COMMITS
                     && began.elapsed() < MAJORITY_TIMEOUT
                     && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
-            result => return result.map_err(TransactionError::from),
+            Ok(()) => return Ok(()),
+            // Only these say that nothing was written.
+            Err(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
+                return Err(error.into());
+            }
+            Err(error) => return Err(StorageError::Unavailable(error).into()),
         }
     }
 }
