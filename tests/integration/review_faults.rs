@@ -684,7 +684,9 @@ fn votes_do_not_wait_for_another_writer_of_the_product() {
         changed.await.unwrap();
         let helpful = |n: usize| (&review, format!("reader {n}"), Some(Vote::Helpful));
         let outcomes = cast(app, (0..3).map(helpful)).await;
-        assert_eq!(count_of(&outcomes[2]), Ok((3, 0)));
+        // Each is repeated by its own caller, in any order.
+        let counts: Vec<_> = outcomes.iter().map(count_of).collect();
+        assert!(counts.contains(&Ok((3, 0))), "{counts:?}");
         session.abort_transaction().await.unwrap();
         app.catalog.drain().await;
         settle(app).await;
