@@ -83,10 +83,11 @@ pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), Transactio
                     && began.elapsed() < MAJORITY_TIMEOUT
                     && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             Ok(()) => return Ok(()),
-            // Only these say that nothing was written.
+            // Nothing was written.
             Err(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
                 return Err(error.into());
             }
+            // The outcome is unknown; a retry by the caller finds out.
             Err(error) => return Err(StorageError::Unavailable(error).into()),
         }
     }
@@ -103,10 +104,6 @@ impl TransactionError {
         match self {
             // No server can be found.
             Self::Driver(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
-                StorageError::Unavailable(error)
-            }
-            // The outcome of the commit is unknown; a retry by the caller finds out.
-            Self::Driver(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                 StorageError::Unavailable(error)
             }
             Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
