@@ -310,7 +310,7 @@ impl Store {
         Ok(Some(stored))
     }
 
-    /// Inserts reviews as counted. Returns false when one of them was refused.
+    /// Inserts reviews as counted. Returns false when one of them is a duplicate.
     async fn insert_counted_documents(
         &self,
         session: &mut ClientSession,
@@ -555,13 +555,14 @@ impl Store {
         }
         let command = doc! { "update": collection, "updates": updates };
         let reply = self.db.run_command(command).session(&mut *session).await?;
-        let refused = refused(&reply);
+        let Some(refused) = refused(&reply) else {
+            return Ok(());
+        };
         let error = mongodb::error::Error::custom(reply);
         match refused {
-            None => Ok(()),
             // Two writers inserted the same document concurrently.
-            Some(Refused::Duplicates) => Err(StorageError::Contended(error).into()),
-            Some(Refused::Others) => Err(error.into()),
+            Refused::Duplicates => Err(StorageError::Contended(error).into()),
+            Refused::Others => Err(error.into()),
         }
     }
 

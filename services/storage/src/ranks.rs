@@ -269,7 +269,7 @@ impl StaleRank {
         let activity = stats::read_activity(&fields)?;
         let interest = activity.interest();
         let current = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
-        // A fold in the meantime writes a new row, and new activity may change the rank.
+        // After a fold or new activity in the meantime, the update finds nothing and the rows stay.
         let update = (!current).then(|| {
             let mut set = Document::new();
             for (field, rank) in stats::review_ranks(&stats, interest) {

@@ -109,11 +109,11 @@ impl Store {
             .await;
         // A repeated vote changes nothing, but its outcome is returned only when it is
         // majority-committed.
-        let counts = |outcome: &ReactionOutcome| {
+        let needs_commit = |outcome: &ReactionOutcome| {
             matches!(outcome, ReactionOutcome::Done(_) | ReactionOutcome::Same(_))
         };
         match done {
-            Ok(outcomes) if outcomes.iter().any(counts) => {
+            Ok(outcomes) if outcomes.iter().any(needs_commit) => {
                 commit(&mut session).await?;
                 Ok(outcomes)
             }

@@ -295,14 +295,14 @@ impl Catalog {
             }
             SubmitOutcome::Contended => {
                 self.mark_hot(review.product_id, HotReason::Conflict);
-                // The transaction may have failed before it read the product.
-                let known = self.hot_products().known(review.product_id);
-                let accepts = |known| accepts(&self.reference(), &review, &known);
                 if has_key {
                     // The key may be held by a transaction that somebody left open.
                     self.suspect_abandoned();
                     return Ok(None);
                 }
+                // The transaction may have failed before it read the product.
+                let known = self.hot_products().known(review.product_id);
+                let accepts = |known| accepts(&self.reference(), &review, &known);
                 if !known.is_some_and(accepts) {
                     return Ok(None);
                 }
