@@ -31,6 +31,8 @@ use url::Url;
 const MAX_REDIRECTS: usize = 5;
 /// The number of pieces that are read ahead.
 const PIECES_AHEAD: usize = 4;
+/// The maximum length of a piece, and of the headers of an answer.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// Timeouts and retries of a download.
 #[derive(Clone, Copy, Debug)]
@@ -303,7 +305,9 @@ impl Fetch {
         address: &Address,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin,
     ) -> Result<Option<String>, Failure> {
-        let connected = http1::handshake(TokioIo::new(stream)).await;
+        let mut client = http1::Builder::new();
+        client.max_buf_size(PIECE_BYTES);
+        let connected = client.handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = connected.map_err(|error| lost("connecting", error))?;
         let request = self.request(address)?;
         let mut answer = pin!(async {
