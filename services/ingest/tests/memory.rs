@@ -29,9 +29,9 @@ const MANY: usize = 10 * FEW;
 const GROUP: usize = FEW / 8;
 /// How much more the longer feed may take: a third of a byte for each row that it is longer by.
 const TOLERANCE: usize = 16 * 1024;
-/// The same where a thread reads ahead, because how far it is ahead depends on chance: no more than
-/// a tenth of what the feed is longer by. A Parquet file also has a longer list of row groups.
-const TOLERANCE_AHEAD: usize = 512 * 1024;
+/// The same where a thread reads ahead, because how far it is ahead depends on chance: eight bytes for each row.
+/// A Parquet file also has a longer list of row groups.
+const TOLERANCE_AHEAD: usize = 8 * (MANY - FEW);
 
 /// The text of a row: they differ, so that nothing is shared or packed to nothing.
 fn text(row: usize) -> String {

@@ -31,7 +31,7 @@ use url::Url;
 const MAX_REDIRECTS: usize = 5;
 /// The number of pieces that are read ahead.
 const PIECES_AHEAD: usize = 4;
-/// The maximum length of a piece, and of the headers of an answer.
+/// The maximum length of the headers of an answer, and of what is read at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Timeouts and retries of a download.
