@@ -3,14 +3,19 @@
 //!
 //! A request that arrives while no batch is running gets one of its own at once, and so does one
 //! that arrives while one batch is running and enough others wait ([`Batched::MIN_WAITING`]). Any other
-//! waits for the next batch and shares it with all others waiting. Nothing is ever delayed to fill a
-//! batch.
+//! waits for the next batch and shares it with all others waiting.
+//!
+//! Programs that write in a loop send their next request as soon as they have an answer. After a batch whose requests
+//! met others, the next one therefore waits until as many have come, for [`Batched::PAUSE`] at most. A client
+//! that writes alone is never delayed. After a pause in which none came, the next pauses are left out.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId};
 use vitrine_model::product::ProductStatus;
@@ -27,6 +32,13 @@ use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
+/// How long an item may wait for its batch. When the database does not answer, each batch before it takes its whole
+/// time limit.
+const MAX_WAIT: Duration = Duration::from_secs(6);
+/// How long a batch waits for more requests. The timer adds up to a millisecond.
+const PAUSE: Duration = Duration::from_millis(1);
+/// The number of pauses that are left out after one in which no request came.
+const PAUSES_LEFT_OUT: u32 = 4;
 
 /// An item that is looked up or stored in a batch.
 pub(super) trait Batched: Send + Sized + 'static {
@@ -41,6 +53,9 @@ pub(super) trait Batched: Send + Sized + 'static {
 
     /// The number of waiting items from which on a further batch starts beside one that is running.
     const MIN_WAITING: usize = 1;
+
+    /// How long a batch waits for as many items as met during the last one. Zero where that was not measured to pay.
+    const PAUSE: Duration = Duration::ZERO;
 
     /// Whether a batch writes to the database.
     const WRITES: bool;
@@ -60,12 +75,23 @@ pub(super) struct BatchQueue<T: Batched>(Mutex<Waiting<T>>);
 
 struct Waiting<T: Batched> {
     items: VecDeque<Waiter<T>>,
-    /// The number of running batches.
+    /// The number of tasks that run batches.
     running: u32,
+    /// The pause of one of these tasks.
+    pause: Option<Pause>,
+    /// The number of pauses that are still to be left out.
+    left_out: u32,
+}
+
+struct Pause {
+    /// The number of items that have not come yet.
+    missing: usize,
+    end: oneshot::Sender<()>,
 }
 
 struct Waiter<T: Batched> {
     item: T,
+    since: Instant,
     answer: oneshot::Sender<Result<T::Outcome, DomainError>>,
 }
 
@@ -74,6 +100,8 @@ impl<T: Batched> Default for BatchQueue<T> {
         Self(Mutex::new(Waiting {
             items: VecDeque::new(),
             running: 0,
+            pause: None,
+            left_out: 0,
         }))
     }
 }
@@ -90,20 +118,69 @@ impl<T: Batched> BatchQueue<T> {
             return Err(DomainError::Unavailable(None));
         }
         waiting.items.push_back(waiter);
+        if let Some(mut pause) = waiting.pause.take() {
+            pause.missing -= 1;
+            if pause.missing > 0 {
+                waiting.pause = Some(pause);
+            } else {
+                // If the pause is over, its task already goes on.
+                let _ = pause.end.send(());
+            }
+            return Ok(false);
+        }
         let are_many = waiting.items.len() >= T::MIN_WAITING;
         let starts = waiting.running == 0 || are_many && waiting.running < T::MAX_CONCURRENT;
         waiting.running += u32::from(starts);
         Ok(starts)
     }
 
-    /// The next batch. An empty one ends the task that asked for it.
+    /// Returns the next batch; an empty one ends the task that asked for it. Items that have waited for too long
+    /// are refused.
     fn next(&self) -> Vec<Waiter<T>> {
         let mut waiting = self.waiting();
+        let is_late = |waiter: &&Waiter<T>| waiter.since.elapsed() >= MAX_WAIT;
+        let late = waiting.items.iter().take_while(is_late).count();
+        for waiter in waiting.items.drain(..late) {
+            // A caller may be gone.
+            let _ = waiter.answer.send(Err(DomainError::Unavailable(None)));
+        }
         let batch = waiting.items.len().min(T::MAX_BATCH);
         if batch == 0 {
             waiting.running -= 1;
         }
         waiting.items.drain(..batch).collect()
+    }
+
+    /// Waits after a batch until as many items wait as met during it. Returns false if another task does so
+    /// already and runs the next batch.
+    async fn pause(&self, answered: usize, longest: Duration) -> bool {
+        let (missing, ended) = {
+            let mut waiting = self.waiting();
+            if waiting.pause.is_some() {
+                waiting.running -= 1;
+                return false;
+            }
+            let met = (answered + waiting.items.len()).min(T::MAX_BATCH);
+            let missing = met.saturating_sub(waiting.items.len());
+            if met < 2 || missing == 0 || longest.is_zero() {
+                return true;
+            }
+            if waiting.left_out > 0 {
+                waiting.left_out -= 1;
+                return true;
+            }
+            let (end, ended) = oneshot::channel();
+            waiting.pause = Some(Pause { missing, end });
+            (missing, ended)
+        };
+        // When the time is over, fewer share the batch.
+        let _ = timeout(longest, ended).await;
+        let mut waiting = self.waiting();
+        let unfinished = waiting.pause.take();
+        if unfinished.is_some_and(|pause| pause.missing == missing) {
+            waiting.left_out = PAUSES_LEFT_OUT;
+        }
+        true
     }
 }
 
@@ -111,15 +188,25 @@ impl Catalog {
     /// Executes an item in a batch with others. Continues even if the caller goes away.
     pub(super) async fn batched<T: Batched>(&self, item: T) -> Result<T::Outcome, DomainError> {
         let (answer, answered) = oneshot::channel();
-        if T::queue(self).add(Waiter { item, answer })? {
+        let since = Instant::now();
+        let waiter = Waiter {
+            item,
+            since,
+            answer,
+        };
+        if T::queue(self).add(waiter)? {
             let catalog = self.clone();
             self.in_background(async move {
                 loop {
                     let batch = T::queue(&catalog).next();
-                    if batch.is_empty() {
+                    let size = batch.len();
+                    if size == 0 {
                         return;
                     }
                     catalog.run_batch(batch).await;
+                    if !T::queue(&catalog).pause(size, T::PAUSE).await {
+                        return;
+                    }
                 }
             });
         }
@@ -189,6 +276,7 @@ impl Batched for CountedInsert {
     const MAX_CONCURRENT: u32 = 2;
     // Most of a transaction's cost is its commands, whose number does not grow with its reviews.
     const MIN_WAITING: usize = 8;
+    const PAUSE: Duration = PAUSE;
     const WRITES: bool = true;
 
     fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
@@ -410,6 +498,7 @@ impl Batched for NewVote {
     const MAX_BATCH: usize = 32;
     // Two batches would often write the same reviews.
     const MAX_CONCURRENT: u32 = 1;
+    const PAUSE: Duration = PAUSE;
     const WRITES: bool = true;
 
     fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
@@ -479,7 +568,11 @@ impl Batched for TargetLookup {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
+
+    const SHORT: Duration = Duration::from_millis(1);
 
     struct Number(u32);
 
@@ -499,16 +592,27 @@ mod tests {
         }
     }
 
+    type Answer = oneshot::Receiver<Result<(), DomainError>>;
+
+    fn waiter(number: u32) -> (Waiter<Number>, Answer) {
+        let (item, since) = (Number(number), Instant::now());
+        let (answer, answered) = oneshot::channel();
+        let waiter = Waiter {
+            item,
+            since,
+            answer,
+        };
+        (waiter, answered)
+    }
+
+    fn arrive(queue: &BatchQueue<Number>) -> bool {
+        queue.add(waiter(0).0).unwrap()
+    }
+
     #[test]
     fn items_that_arrive_during_a_batch_share_the_next() {
         let queue = BatchQueue::<Number>::default();
-        let add = |number| {
-            let waiter = Waiter {
-                item: Number(number),
-                answer: oneshot::channel().0,
-            };
-            queue.add(waiter).unwrap()
-        };
+        let add = |number| queue.add(waiter(number).0).unwrap();
         let next = || -> Vec<u32> {
             let batch = queue.next();
             batch.iter().map(|waiter| waiter.item.0).collect()
@@ -522,15 +626,70 @@ mod tests {
         assert!(add(5));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_ends_when_as_many_have_come_as_met_before() {
+        let queue = BatchQueue::<Number>::default();
+        let start = Instant::now();
+        arrive(&queue);
+        let come = async { assert!(!arrive(&queue), "the paused task runs the batch") };
+        tokio::join!(queue.pause(1, SHORT), come);
+        assert_eq!(start.elapsed(), Duration::ZERO, "both have come");
+        assert_eq!(queue.next().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_is_no_pause_where_none_pays() {
+        let queue = BatchQueue::<Number>::default();
+        let start = Instant::now();
+        assert!(queue.pause(1, SHORT).await, "it met no other");
+        assert!(queue.pause(2, Duration::ZERO).await, "it is turned off");
+        let _ = (arrive(&queue), arrive(&queue));
+        assert!(queue.pause(2, SHORT).await, "a full batch waits");
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_tasks_one_pauses_and_the_other_ends() {
+        let queue = BatchQueue::<Number>::default();
+        queue.waiting().running = 2;
+        let goes_on = tokio::join!(queue.pause(2, SHORT), queue.pause(2, SHORT));
+        assert_eq!(goes_on, (true, false));
+        assert_eq!(queue.waiting().running, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_are_left_out_after_one_in_which_nobody_came() {
+        let queue = BatchQueue::<Number>::default();
+        let start = Instant::now();
+        for _ in 0..=PAUSES_LEFT_OUT {
+            queue.pause(2, SHORT).await;
+            assert_eq!(start.elapsed(), SHORT);
+        }
+        let _ = tokio::join!(queue.pause(2, SHORT), async { arrive(&queue) });
+        assert_eq!(start.elapsed(), 2 * SHORT, "one of two came");
+        queue.pause(2, SHORT).await;
+        assert_eq!(start.elapsed(), 3 * SHORT, "the next pause is not left out");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn items_that_have_waited_for_too_long_are_refused() {
+        let queue = BatchQueue::<Number>::default();
+        let (late, mut refused) = waiter(1);
+        assert!(queue.add(late).unwrap());
+        advance(MAX_WAIT).await;
+        let (in_time, mut waits) = waiter(2);
+        assert!(!queue.add(in_time).unwrap());
+        let batch = queue.next();
+        assert_eq!(batch.iter().map(|one| one.item.0).collect::<Vec<_>>(), [2]);
+        let refused = refused.try_recv().unwrap();
+        assert!(matches!(refused, Err(DomainError::Unavailable(None))));
+        assert!(waits.try_recv().is_err(), "it is not answered yet");
+    }
+
     #[test]
     fn a_full_queue_refuses_items() {
         let queue = BatchQueue::<Number>::default();
-        let add = || {
-            queue.add(Waiter {
-                item: Number(0),
-                answer: oneshot::channel().0,
-            })
-        };
+        let add = || queue.add(waiter(0).0);
         for _ in 0..MAX_WAITING {
             add().unwrap();
         }
