@@ -6,8 +6,9 @@
 //! waits for the next batch and shares it with all others waiting.
 //!
 //! Programs that write in a loop send their next request as soon as they have an answer. After a batch whose requests
-//! met others, the next one therefore waits until as many have come, for [`Batched::PAUSE`] at most. A client
-//! that writes alone is never delayed. After a pause in which none came, the next pauses are left out.
+//! met others, the next one therefore waits until as many have come, for [`Batched::PAUSE`] at most, and requests that
+//! arrive meanwhile join it. A client that writes alone is never delayed. After a pause in which none came, the
+//! next pauses are left out.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
@@ -32,8 +33,8 @@ use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
-/// How long an item may wait for its batch. When the database does not answer, each batch before it takes its whole
-/// time limit.
+/// How long an item may wait for its batch. While the database acknowledges nothing, each batch takes its whole time
+/// limit, and those behind it would wait for several of them.
 const MAX_WAIT: Duration = Duration::from_secs(6);
 /// How long a batch waits for more requests. The timer adds up to a millisecond.
 const PAUSE: Duration = Duration::from_millis(1);
