@@ -19,8 +19,7 @@ use vitrine_storage::products::ProductKey;
 const LONG: Duration = Duration::from_mins(2);
 
 /// When the last write without a majority must have its error. The server gives up after five seconds
-/// and a caller after six; those who waited for a permit then have their turn. On a machine with
-/// five times more to do than it can, this took 10 seconds.
+/// and a caller after six, however many steps and retries the write has.
 const IN_TIME: Duration = Duration::from_secs(20);
 
 /// The number of concurrent writers: more than there are permits for writes.

@@ -51,7 +51,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// ([`StoreOptions::max_time`](vitrine_storage::StoreOptions::max_time)).
 const READ_TIMEOUT: Duration = Duration::from_secs(6);
 /// The time limit of a write: one second above the server's limit for majority acknowledgement.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(6);
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// How many reads of one request may use the database at a time. A product page needs at most
 /// four, a list with facets six.
@@ -665,6 +665,15 @@ fn typed<T: 'static>(result: Erased) -> T {
     *result
         .downcast()
         .expect("a result has the type that its work returned")
+}
+
+/// Waits for a write of several steps no longer than for one: while the database acknowledges nothing,
+/// each step and each retry would take its whole time limit. A step that has begun continues.
+pub(crate) async fn within_write_limit<T>(
+    writing: impl Future<Output = Result<T, DomainError>>,
+) -> Result<T, DomainError> {
+    let written = tokio::time::timeout(WRITE_TIMEOUT, writing).await;
+    written.unwrap_or_else(|_| Err(StorageError::NoAnswer.into()))
 }
 
 fn flatten<T>(outcome: TaskResult<T>) -> Result<T, DomainError> {

@@ -28,14 +28,15 @@ use vitrine_storage::reviewing::{
 use vitrine_storage::votes::NewVote;
 use vitrine_storage::{StorageError, Store, backoff};
 
+use crate::catalog::WRITE_TIMEOUT;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
-/// How long an item may wait for its batch. While the database acknowledges nothing, each batch takes its whole time
-/// limit, and those behind it would wait for several of them.
-const MAX_WAIT: Duration = Duration::from_secs(6);
+/// How long an item may wait for its batch: as long as its caller does. While the database acknowledges nothing, each
+/// batch takes its whole time limit, and nobody needs those that are behind it any more.
+const MAX_WAIT: Duration = WRITE_TIMEOUT;
 /// How long a batch waits for more requests. The timer adds up to a millisecond.
 const PAUSE: Duration = Duration::from_millis(1);
 /// The number of pauses that are left out after one in which no request came.

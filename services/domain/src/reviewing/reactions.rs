@@ -14,6 +14,7 @@ use vitrine_storage::votes::NewVote;
 
 use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
+use crate::catalog::within_write_limit;
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::workers::batch;
 use crate::{Catalog, DomainError};
@@ -43,14 +44,16 @@ impl Catalog {
             voter: AuthorId(voter.to_owned()),
             vote,
         };
-        let outcome = if let Some(outcome) = self.batched(vote.clone()).await? {
-            outcome
-        } else {
+        let outcome = within_write_limit(async {
+            if let Some(outcome) = self.batched(vote.clone()).await? {
+                return Ok(outcome);
+            }
             self.mark_hot(product, HotReason::Conflict);
             let now = self.now();
             self.write(|store| async move { store.write_vote_uncounted(&vote, now).await })
-                .await?
-        };
+                .await
+        });
+        let outcome = outcome.await?;
         if let ReactionOutcome::Done(review) = &outcome
             && review.dirty
         {

@@ -20,28 +20,32 @@ use super::checks::{self, Checked};
 use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup, accepts};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
 use crate::admin::commands::{ANSWER_KEPT_MILLIS, MAX_ATTEMPTS, idempotency_key, key_clash};
+use crate::catalog::within_write_limit;
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 /// The maximum number of versions returned per review.
 const MAX_VERSIONS: u32 = 50;
 
-/// Attempts a write until it returns an outcome, at most [`MAX_ATTEMPTS`] times; `None` means that
-/// the data has changed since it was read. Pauses before each further attempt, so that several
+/// Attempts a write until it returns an outcome, at most [`MAX_ATTEMPTS`] times and within the time limit
+/// of a write; `None` means that the data has changed since it was read. Pauses before each further attempt, so that several
 /// writers of one review do not overtake each other again and again.
 async fn retry_changed<T, Fut>(attempt: impl Fn() -> Fut) -> Result<T, DomainError>
 where
     Fut: Future<Output = Result<Option<T>, DomainError>>,
 {
-    for nth in 0..MAX_ATTEMPTS {
-        if nth > 0 {
-            tokio::time::sleep(backoff(nth)).await;
+    within_write_limit(async {
+        for nth in 0..MAX_ATTEMPTS {
+            if nth > 0 {
+                tokio::time::sleep(backoff(nth)).await;
+            }
+            if let Some(outcome) = attempt().await? {
+                return Ok(outcome);
+            }
         }
-        if let Some(outcome) = attempt().await? {
-            return Ok(outcome);
-        }
-    }
-    Err(DomainError::Unavailable(None))
+        Err(DomainError::Unavailable(None))
+    })
+    .await
 }
 
 /// A review that is being submitted.
@@ -88,10 +92,13 @@ impl Catalog {
             key: key.map(keyed),
             content,
         };
-        if let Some(outcome) = self.submit_unread(&submission).await? {
-            return Ok(outcome);
-        }
-        retry_changed(|| self.try_submit(&submission)).await
+        let submitted = async {
+            if let Some(outcome) = self.submit_unread(&submission).await? {
+                return Ok(outcome);
+            }
+            retry_changed(|| self.try_submit(&submission)).await
+        };
+        within_write_limit(Box::pin(submitted)).await
     }
 
     /// Stores a review without reading anything before: the transaction that counts it reads the
@@ -909,6 +916,21 @@ mod tests {
             let (result, attempts) = attempted(failures).await;
             assert_eq!((result.unwrap(), attempts), (failures + 1, failures + 1));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_have_the_time_limit_of_one_write() {
+        let began = tokio::time::Instant::now();
+        let attempts = Cell::new(0);
+        let result: Result<(), _> = retry_changed(async || {
+            attempts.set(attempts.get() + 1);
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            Ok(None)
+        })
+        .await;
+        assert!(matches!(result, Err(DomainError::Timeout(_))));
+        assert_eq!(attempts.get(), 2, "the second was not waited for");
+        assert_eq!(began.elapsed().as_secs(), 6);
     }
 
     #[tokio::test(start_paused = true)]
