@@ -1,5 +1,6 @@
 //! What the rows of a category have in one field.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::iter;
 use std::ops::Range;
@@ -25,7 +26,7 @@ const BLOCK: usize = usize::BITS as usize;
 /// How many counters a cell has while rows are counted, in turn: a processor that adds to one again at once waits for it.
 const LANES: usize = 4;
 /// Cells of columns with more distinct ones have one counter each: the counters of all should fit in the nearest cache.
-const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 3 } else { 512 };
+const MAX_CELLS_WITH_LANES: usize = if cfg!(test) { 300 } else { 512 };
 
 /// How many numbers may follow those in order, beside half as many as these.
 const MIN_UNORDERED: usize = if cfg!(test) { 2 } else { 256 };
@@ -73,7 +74,8 @@ pub(super) trait CellTest {
 #[derive(Debug)]
 pub(super) struct Matching {
     rows: FixedBitSet,
-    places: Vec<u32>,
+    count: usize,
+    places: OnceCell<Vec<u32>>,
 }
 
 /// What the rows of a category have in a field. Each distinct cell has a number, its code.
@@ -202,12 +204,23 @@ impl Cell {
 
 impl Matching {
     pub(super) fn new(rows: FixedBitSet) -> Self {
-        let places = rows.ones().map(number).collect();
-        Self { rows, places }
+        Self {
+            count: rows.count_ones(..),
+            rows,
+            places: OnceCell::new(),
+        }
     }
 
     pub(super) const fn len(&self) -> usize {
-        self.places.len()
+        self.count
+    }
+
+    fn places(&self) -> &[u32] {
+        self.places.get_or_init(|| {
+            let mut places = Vec::with_capacity(self.count);
+            places.extend(self.rows.ones().map(number));
+            places
+        })
     }
 
     /// Whether every row matches.
@@ -401,6 +414,8 @@ impl Column {
         let all_have_the_same = (self.cells.len(), self.filled, self.several) == (1, rows, 0);
         if all_have_the_same {
             counts.push(number(matching.len()));
+        } else if let Codes::OfAll(RowCodes::One(codes)) = &self.codes {
+            counts.extend(count_bytes(codes, matching, self.cells.len()));
         } else if self.cells.len() <= MAX_CELLS_WITH_LANES {
             self.count_codes::<LANES>(matching, counts);
         } else {
@@ -493,17 +508,49 @@ fn each_of<T: Code>(codes: &[T], matching: &Matching, mut each: impl FnMut(u32, 
         codes.for_each(|(place, code)| each(place, *code));
         return;
     }
-    for place in &matching.places {
+    for place in matching.places() {
         if let Some(code) = codes.get(*place as usize) {
             each(*place, *code);
         }
     }
 }
 
+/// Returns how many of these rows have each of so many codes. Each code has a counter in each lane, whatever it is, so that
+/// nothing has to be compared.
+fn count_bytes(codes: &[u8], matching: &Matching, cells: usize) -> impl Iterator<Item = u32> {
+    const CODES: usize = u8::MAX as usize + 1;
+    let mut lanes = [[0_u32; CODES]; LANES];
+    let mut count = |codes: [u8; LANES]| {
+        for (lane, code) in lanes.iter_mut().zip(codes) {
+            lane[usize::from(code)] += 1;
+        }
+    };
+    if matching.is_all() {
+        let (blocks, rest) = codes.as_chunks();
+        for block in blocks {
+            count(*block);
+        }
+        count(padded(rest, |code| *code));
+    } else {
+        let code = |place: &u32| codes.get(*place as usize).copied().unwrap_or(u8::NOTHING);
+        let (blocks, rest) = matching.places().as_chunks();
+        for block in blocks {
+            count(block.each_ref().map(code));
+        }
+        count(padded(rest, code));
+    }
+    (0..cells).map(move |code| lanes.iter().map(|lane| lane[code]).sum())
+}
+
+/// Returns the codes of less than a block, with [`NOTHING`] behind them.
+fn padded<T>(rest: &[T], code: impl Fn(&T) -> u8) -> [u8; LANES] {
+    std::array::from_fn(|at| rest.get(at).map_or(u8::NOTHING, &code))
+}
+
 /// Passes on each filled row among these and its code.
 fn each_filled(codes: &[(u32, u32)], matching: &Matching, mut each: impl FnMut(u32, u32)) {
     if matching.len() < codes.len() / ROWS_PER_LOOKUP {
-        for place in &matching.places {
+        for place in matching.places() {
             if let Some(at) = find_filled(codes, *place) {
                 each(*place, codes[at].1);
             }

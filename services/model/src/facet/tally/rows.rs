@@ -1,6 +1,6 @@
 //! Counting rows.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -475,8 +475,16 @@ fn most_frequent(
         return Vec::new();
     }
     if max < values.len() {
-        values.select_nth_unstable_by(max, |a, b| more_frequent(*a, *b, vocabulary));
-        values.truncate(max);
+        let (_, (_, limit), _) = values.select_nth_unstable_by_key(max, |value| Reverse(value.1));
+        let limit = *limit;
+        values.retain(|(_, count)| *count >= limit);
+        // Only where texts are equally frequent they are compared.
+        let (mut kept, mut equal): (Vec<_>, Vec<_>) =
+            values.into_iter().partition(|(_, count)| *count > limit);
+        let left = max - kept.len();
+        equal.select_nth_unstable_by(left, |a, b| more_frequent(*a, *b, vocabulary));
+        kept.extend_from_slice(&equal[..left]);
+        values = kept;
     }
     let values = values.into_iter();
     let texts = values.map(|(value, count)| {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 #[test]
@@ -27,7 +29,7 @@ fn codes_behind_the_last_row_are_passed_over() {
 
 #[test]
 fn codes_are_as_narrow_as_the_number_of_cells_allows() {
-    for (cells, bytes) in [(254, 1), (255, 2), (65_534, 2), (65_535, 4)] {
+    for (cells, bytes) in [(254, 1), (255, 2), (301, 2), (65_534, 2), (65_535, 4)] {
         let mut column = Column::new();
         // In an order of its own, so that the codes change when they are put in order.
         let prices = (0..cells).map(|at| i64::from(at) * 7_919 % i64::from(cells));
@@ -55,6 +57,17 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         let expected: Vec<(u64, u32)> = (0..u64::from(cells)).map(|price| (price, 1)).collect();
         assert!(counted == expected, "{cells} cells");
         assert_eq!(several, [cells]);
+        // Three in four, so that the last are no block.
+        let some: FixedBitSet = (0..rows).filter(|place| place % 4 > 0).collect();
+        several.clear();
+        let counted = column.count(&Matching::new(some), &mut counts, |place| {
+            several.push(place);
+        });
+        let counted: BTreeSet<u64> = counted.cells().map(|(cell, _)| cell.value).collect();
+        let some = (0..).zip(prices.clone()).filter(|(place, _)| place % 4 > 0);
+        let expected: BTreeSet<u64> = some.map(|(_, price)| price.cast_unsigned()).collect();
+        assert!(counted == expected, "some of {cells} cells");
+        assert_eq!(several.len(), usize::from(cells % 4 > 0));
         let taken: Vec<u32> = (0..cells).map(|place| column.take(place)).collect();
         let prices: Vec<u32> = prices.map(|price| u32::try_from(price).unwrap()).collect();
         assert!(taken == prices, "{cells} cells");
