@@ -18,8 +18,8 @@ use vitrine_storage::products::ProductKey;
 /// A generous deadline for a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 
-/// When the last write without a majority must have its error. The server gives up after five seconds
-/// and a caller after six, however many steps and retries the write has.
+/// When the last write without a majority must have its error. The server gives up after five seconds and a caller after six.
+/// A write begins none of its steps more than six seconds after it began itself.
 const IN_TIME: Duration = Duration::from_secs(20);
 
 /// The number of concurrent writers: more than there are permits for writes.

@@ -667,15 +667,6 @@ fn typed<T: 'static>(result: Erased) -> T {
         .expect("a result has the type that its work returned")
 }
 
-/// Waits for a write of several steps no longer than for one: while the database acknowledges nothing,
-/// each step and each retry would take its whole time limit. A step that has begun continues.
-pub(crate) async fn within_write_limit<T>(
-    writing: impl Future<Output = Result<T, DomainError>>,
-) -> Result<T, DomainError> {
-    let written = tokio::time::timeout(WRITE_TIMEOUT, writing).await;
-    written.unwrap_or_else(|_| Err(StorageError::NoAnswer.into()))
-}
-
 fn flatten<T>(outcome: TaskResult<T>) -> Result<T, DomainError> {
     match outcome {
         Ok(result) => Ok(result?),

@@ -34,8 +34,8 @@ use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
-/// How long an item may wait for its batch: as long as its caller does. While the database acknowledges nothing, each
-/// batch takes its whole time limit, and nobody needs those that are behind it any more.
+/// How long after its caller began an item may still get a batch. While the database acknowledges nothing, each batch takes
+/// its whole time limit, and a caller with several steps would wait for one after the other.
 const MAX_WAIT: Duration = WRITE_TIMEOUT;
 /// How long a batch waits for more requests. The timer adds up to a millisecond.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -93,8 +93,15 @@ struct Pause {
 
 struct Waiter<T: Batched> {
     item: T,
-    since: Instant,
+    /// When its caller began.
+    began: Instant,
     answer: oneshot::Sender<Result<T::Outcome, DomainError>>,
+}
+
+impl<T: Batched> Waiter<T> {
+    fn is_late(&self) -> bool {
+        self.began.elapsed() >= MAX_WAIT
+    }
 }
 
 impl<T: Batched> Default for BatchQueue<T> {
@@ -113,10 +120,10 @@ impl<T: Batched> BatchQueue<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an item; returns whether the caller must start a batch. Fails when the queue is full.
+    /// Adds an item; returns whether the caller must start a batch. Fails when the queue is full, or the item is late.
     fn add(&self, waiter: Waiter<T>) -> Result<bool, DomainError> {
         let mut waiting = self.waiting();
-        if waiting.items.len() >= MAX_WAITING {
+        if waiting.items.len() >= MAX_WAITING || waiter.is_late() {
             return Err(DomainError::Unavailable(None));
         }
         waiting.items.push_back(waiter);
@@ -136,15 +143,17 @@ impl<T: Batched> BatchQueue<T> {
         Ok(starts)
     }
 
-    /// Returns the next batch; an empty one ends the task that asked for it. Items that have waited for too long
-    /// are refused.
+    /// Returns the next batch; an empty one ends the task that asked for it. Late items are refused.
     fn next(&self) -> Vec<Waiter<T>> {
         let mut waiting = self.waiting();
-        let is_late = |waiter: &&Waiter<T>| waiter.since.elapsed() >= MAX_WAIT;
-        let late = waiting.items.iter().take_while(is_late).count();
-        for waiter in waiting.items.drain(..late) {
-            // A caller may be gone.
-            let _ = waiter.answer.send(Err(DomainError::Unavailable(None)));
+        if waiting.items.iter().any(Waiter::is_late) {
+            let all = std::mem::take(&mut waiting.items).into_iter();
+            let (late, in_time): (VecDeque<_>, _) = all.partition(Waiter::is_late);
+            waiting.items = in_time;
+            for waiter in late {
+                // A caller may be gone.
+                let _ = waiter.answer.send(Err(DomainError::Unavailable(None)));
+            }
         }
         let batch = waiting.items.len().min(T::MAX_BATCH);
         if batch == 0 {
@@ -187,13 +196,17 @@ impl<T: Batched> BatchQueue<T> {
 }
 
 impl Catalog {
-    /// Executes an item in a batch with others. Continues even if the caller goes away.
-    pub(super) async fn batched<T: Batched>(&self, item: T) -> Result<T::Outcome, DomainError> {
+    /// Executes an item in a batch with others, for a caller that began at this moment; it may have had other items before.
+    /// Continues even if the caller goes away.
+    pub(super) async fn batched<T: Batched>(
+        &self,
+        item: T,
+        began: Instant,
+    ) -> Result<T::Outcome, DomainError> {
         let (answer, answered) = oneshot::channel();
-        let since = Instant::now();
         let waiter = Waiter {
             item,
-            since,
+            began,
             answer,
         };
         if T::queue(self).add(waiter)? {
@@ -597,11 +610,11 @@ mod tests {
     type Answer = oneshot::Receiver<Result<(), DomainError>>;
 
     fn waiter(number: u32) -> (Waiter<Number>, Answer) {
-        let (item, since) = (Number(number), Instant::now());
+        let (item, began) = (Number(number), Instant::now());
         let (answer, answered) = oneshot::channel();
         let waiter = Waiter {
             item,
-            since,
+            began,
             answer,
         };
         (waiter, answered)
@@ -674,18 +687,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn items_that_have_waited_for_too_long_are_refused() {
+    async fn late_items_are_refused_wherever_they_wait() {
         let queue = BatchQueue::<Number>::default();
-        let (late, mut refused) = waiter(1);
-        assert!(queue.add(late).unwrap());
-        advance(MAX_WAIT).await;
-        let (in_time, mut waits) = waiter(2);
-        assert!(!queue.add(in_time).unwrap());
+        // The caller of the third began first.
+        let (late, mut refused) = waiter(3);
+        advance(SHORT).await;
+        let (in_time, mut waits) = waiter(1);
+        assert!(queue.add(in_time).unwrap());
+        assert!(!queue.add(late).unwrap());
+        let (too_late, _) = waiter(4);
+        advance(MAX_WAIT.saturating_sub(SHORT)).await;
         let batch = queue.next();
-        assert_eq!(batch.iter().map(|one| one.item.0).collect::<Vec<_>>(), [2]);
+        assert_eq!(batch.iter().map(|one| one.item.0).collect::<Vec<_>>(), [1]);
         let refused = refused.try_recv().unwrap();
         assert!(matches!(refused, Err(DomainError::Unavailable(None))));
         assert!(waits.try_recv().is_err(), "it is not answered yet");
+        advance(SHORT).await;
+        let added = queue.add(too_late);
+        assert!(matches!(added, Err(DomainError::Unavailable(None))));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tokio::time::Instant;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::idempotency::is_printable;
@@ -14,7 +15,6 @@ use vitrine_storage::votes::NewVote;
 
 use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
-use crate::catalog::within_write_limit;
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::workers::batch;
 use crate::{Catalog, DomainError};
@@ -44,16 +44,14 @@ impl Catalog {
             voter: AuthorId(voter.to_owned()),
             vote,
         };
-        let outcome = within_write_limit(async {
-            if let Some(outcome) = self.batched(vote.clone()).await? {
-                return Ok(outcome);
-            }
+        let outcome = if let Some(outcome) = self.batched(vote.clone(), Instant::now()).await? {
+            outcome
+        } else {
             self.mark_hot(product, HotReason::Conflict);
             let now = self.now();
             self.write(|store| async move { store.write_vote_uncounted(&vote, now).await })
-                .await
-        });
-        let outcome = outcome.await?;
+                .await?
+        };
         if let ReactionOutcome::Done(review) = &outcome
             && review.dirty
         {
