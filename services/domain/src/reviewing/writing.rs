@@ -274,8 +274,8 @@ impl Catalog {
         })
     }
 
-    /// Stores a new review. `is_hot`: whether its product is; `began`: when its submission did. Returns `None` when the product and the
-    /// author's review have to be read first.
+    /// Stores a new review. `is_hot`: whether its product is; `began`: when its submission did. Returns `None`
+    /// when the product and the author's review have to be read first.
     async fn submit_new(
         &self,
         new: CountedInsert,
