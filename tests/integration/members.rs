@@ -19,7 +19,7 @@ use vitrine_storage::products::ProductKey;
 const LONG: Duration = Duration::from_mins(2);
 
 /// When the last write without a majority must have its error. The server gives up after five seconds and a caller after six.
-/// A write begins none of its steps more than six seconds after it began itself.
+/// Six seconds after a write began, none of its steps joins a batch any more.
 const IN_TIME: Duration = Duration::from_secs(20);
 
 /// The number of concurrent writers: more than there are permits for writes.

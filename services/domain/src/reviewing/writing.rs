@@ -283,9 +283,11 @@ impl Catalog {
         began: Instant,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         if new.review.status != ReviewStatus::Published || is_hot {
-            return self
-                .submit_deferred((new.review, new.check_purchase), began)
-                .await;
+            let new = DeferredInsert {
+                review: new.review,
+                check_purchase: new.check_purchase,
+            };
+            return self.submit_deferred(new, began).await;
         }
         let has_key = new.claim.is_some();
         let (outcome, review) = self.batched(new, began).await?;
@@ -312,32 +314,26 @@ impl Catalog {
                 if !known.is_some_and(accepts) {
                     return Ok(None);
                 }
-                self.submit_deferred((review, false), began).await
+                let new = DeferredInsert {
+                    review,
+                    check_purchase: false,
+                };
+                self.submit_deferred(new, began).await
             }
             SubmitOutcome::Refused => Ok(None),
         }
     }
 
     /// Stores a review that is folded later, or only once a moderator publishes it.
-    /// `check_purchase`: whether its author bought the product is not known yet.
     async fn submit_deferred(
         &self,
-        (review, check_purchase): (Review, bool),
+        new: DeferredInsert,
         began: Instant,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         self.hot_products()
-            .wait_for_capacity(review.product_id)
+            .wait_for_capacity(new.review.product_id)
             .await;
-        let Some(review) = self
-            .batched(
-                DeferredInsert {
-                    review,
-                    check_purchase,
-                },
-                began,
-            )
-            .await?
-        else {
+        let Some(review) = self.batched(new, began).await? else {
             return Ok(None);
         };
         let pending = review.dirty;
