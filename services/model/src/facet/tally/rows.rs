@@ -478,7 +478,7 @@ fn most_frequent(
         let (_, (_, limit), _) = values.select_nth_unstable_by_key(max, |value| Reverse(value.1));
         let limit = *limit;
         values.retain(|(_, count)| *count >= limit);
-        // Only where texts are equally frequent they are compared.
+        // Texts are compared only where they are equally frequent.
         let (mut kept, mut equal): (Vec<_>, Vec<_>) =
             values.into_iter().partition(|(_, count)| *count > limit);
         let left = max - kept.len();

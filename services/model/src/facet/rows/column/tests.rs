@@ -57,17 +57,21 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         let expected: Vec<(u64, u32)> = (0..u64::from(cells)).map(|price| (price, 1)).collect();
         assert!(counted == expected, "{cells} cells");
         assert_eq!(several, [cells]);
-        // Three in four, so that the last are no block.
-        let some: FixedBitSet = (0..rows).filter(|place| place % 4 > 0).collect();
+        // Two in three: not a multiple of the number of lanes.
+        let some: FixedBitSet = (0..rows).filter(|place| place % 3 > 0).collect();
+        let some = Matching::new(some);
         several.clear();
-        let counted = column.count(&Matching::new(some), &mut counts, |place| {
-            several.push(place);
-        });
+        let counted = column.count(&some, &mut counts, |place| several.push(place));
         let counted: BTreeSet<u64> = counted.cells().map(|(cell, _)| cell.value).collect();
-        let some = (0..).zip(prices.clone()).filter(|(place, _)| place % 4 > 0);
-        let expected: BTreeSet<u64> = some.map(|(_, price)| price.cast_unsigned()).collect();
+        let expected = (0..).zip(prices.clone());
+        let expected = expected.filter(|(place, _)| place % 3 > 0);
+        let expected: BTreeSet<u64> = expected.map(|(_, price)| price.cast_unsigned()).collect();
         assert!(counted == expected, "some of {cells} cells");
-        assert_eq!(several.len(), usize::from(cells % 4 > 0));
+        assert_eq!(several.len(), usize::from(cells % 3 > 0));
+        let (mut with_one, mut with_more) = (Vec::new(), Vec::new());
+        column.count_codes::<1>(&some, &mut with_one);
+        column.count_codes::<LANES>(&some, &mut with_more);
+        assert!(with_one == counts && with_more == counts, "{cells} cells");
         let taken: Vec<u32> = (0..cells).map(|place| column.take(place)).collect();
         let prices: Vec<u32> = prices.map(|price| u32::try_from(price).unwrap()).collect();
         assert!(taken == prices, "{cells} cells");
