@@ -17,6 +17,7 @@ use crate::text::fold;
 mod category;
 mod column;
 mod filter;
+mod recent;
 mod sorted;
 
 pub use category::CategoryRows;

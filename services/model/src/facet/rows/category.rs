@@ -11,6 +11,8 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
 use super::column::{Cell, CellTest, Column, ColumnCounts, Field, Matching, number};
+use super::filter::Test;
+use super::recent::RecentTests;
 use super::{FacetRow, RowFilter, TextId};
 use crate::id::{CategoryId, ProductId};
 
@@ -40,6 +42,7 @@ pub struct CategoryRows {
     columns: FxHashMap<Field, Column>,
     /// The rows with a token, in ascending order.
     by_token: FxHashMap<TextId, Vec<u32>>,
+    recent: RecentTests,
     /// The size of the rows alone.
     row_bytes: usize,
     /// How many rows of tokens there are.
@@ -62,6 +65,7 @@ impl CategoryRows {
             places: FxHashMap::default(),
             columns: FxHashMap::default(),
             by_token: FxHashMap::default(),
+            recent: RecentTests::default(),
             row_bytes: 0,
             listed: 0,
             replaced: 0,
@@ -109,6 +113,7 @@ impl CategoryRows {
             + self.columns.values().map(Column::bytes).sum::<usize>()
             + size_of::<u32>() * self.listed
             + LIST_BYTES * self.by_token.len()
+            + RecentTests::bytes(self.rows.len())
     }
 
     /// Replaces the row of a product; removes it without one, or with one of another category. Returns the row that was
@@ -132,6 +137,7 @@ impl CategoryRows {
         };
         self.version += 1;
         self.counted_version = next_version();
+        self.recent.clear();
         if self.replaced > self.rows.len() + MIN_REPLACED {
             self.code_again();
         }
@@ -292,6 +298,15 @@ impl CategoryRows {
         let mut all = self.none();
         all.insert_range(..);
         all
+    }
+
+    /// Returns which rows a test holds for. They are found unless they are known from before.
+    pub(super) fn found(
+        &self,
+        test: &Test,
+        find: impl FnOnce() -> FixedBitSet,
+    ) -> Arc<FixedBitSet> {
+        self.recent.get_or_find(test, self.rows.len(), find)
     }
 
     /// Returns the rows that have one of these tokens.

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::iter;
 use std::ops::Range;
+use std::sync::Arc;
 
 use fixedbitset::FixedBitSet;
 use indexmap::IndexSet;
@@ -73,7 +74,7 @@ pub(super) trait CellTest {
 /// Which rows to count, in both forms that columns need.
 #[derive(Debug)]
 pub(super) struct Matching {
-    rows: FixedBitSet,
+    rows: Arc<FixedBitSet>,
     count: usize,
     /// Filled when a column needs it.
     places: OnceCell<Vec<u32>>,
@@ -204,7 +205,7 @@ impl Cell {
 }
 
 impl Matching {
-    pub(super) fn new(rows: FixedBitSet) -> Self {
+    pub(super) fn new(rows: Arc<FixedBitSet>) -> Self {
         Self {
             count: rows.count_ones(..),
             rows,

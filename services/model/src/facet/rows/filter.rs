@@ -1,6 +1,7 @@
 //! Filters of rows.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use fixedbitset::FixedBitSet;
 
@@ -16,8 +17,9 @@ use crate::product::ProductStatus;
 #[derive(Clone, Debug)]
 pub struct RowFilter(Test);
 
-#[derive(Clone, Debug)]
-enum Test {
+/// A test of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Test {
     All(Vec<Test>),
     Any(Vec<Test>),
     Not(Box<Test>),
@@ -61,7 +63,7 @@ impl RowFilter {
     }
 
     /// Returns the places of the rows of a category that match.
-    pub(in crate::facet) fn among(&self, rows: &CategoryRows) -> FixedBitSet {
+    pub(in crate::facet) fn among(&self, rows: &CategoryRows) -> Arc<FixedBitSet> {
         self.0.among(rows)
     }
 }
@@ -155,14 +157,17 @@ impl Test {
     }
 
     /// Returns the rows of a category that match.
-    fn among(&self, rows: &CategoryRows) -> FixedBitSet {
-        match self {
+    fn among(&self, rows: &CategoryRows) -> Arc<FixedBitSet> {
+        let found = match self {
             Self::All(parts) => {
-                let mut matching = rows.all();
-                for part in parts {
-                    matching.intersect_with(&part.among(rows));
-                }
-                matching
+                let parts = parts.iter().filter(|part| !part.holds_for_all(rows));
+                let mut parts = parts.map(|part| part.among(rows));
+                let first = parts.next().map(Arc::unwrap_or_clone);
+                let first = first.unwrap_or_else(|| rows.all());
+                parts.fold(first, |mut matching, part| {
+                    matching.intersect_with(&part);
+                    matching
+                })
             }
             Self::Any(parts) => {
                 let mut matching = rows.none();
@@ -172,18 +177,33 @@ impl Test {
                 matching
             }
             Self::Not(part) => {
-                let mut matching = part.among(rows);
+                let mut matching = Arc::unwrap_or_clone(part.among(rows));
                 matching.toggle_range(..);
                 matching
             }
-            Self::Category(ids) if ids.binary_search(&rows.category()).is_ok() => rows.all(),
+            Self::Category(_) if self.holds_for_all(rows) => rows.all(),
             Self::Category(_) => rows.none(),
-            Self::Token(tokens) => rows.with_tokens(tokens),
-            Self::Price(_) | Self::HasPrice => rows.with_cells(Field::Price, self),
-            Self::HalfStars(_) => rows.with_cells(Field::Stars, self),
-            Self::Kind(_) => rows.with_cells(Field::Kind, self),
-            Self::Spec { key, .. } => rows.with_cells(Field::Spec(*key), self),
+            Self::Token(tokens) => return rows.found(self, || rows.with_tokens(tokens)),
+            Self::Price(_) | Self::HasPrice => return self.among_cells(Field::Price, rows),
+            Self::HalfStars(_) => return self.among_cells(Field::Stars, rows),
+            Self::Kind(_) => return self.among_cells(Field::Kind, rows),
+            Self::Spec { key, .. } => return self.among_cells(Field::Spec(*key), rows),
+        };
+        Arc::new(found)
+    }
+
+    /// Whether the test holds for all rows of a category, as far as their cells need not be looked at.
+    fn holds_for_all(&self, rows: &CategoryRows) -> bool {
+        match self {
+            Self::Category(ids) => ids.binary_search(&rows.category()).is_ok(),
+            Self::All(parts) => parts.is_empty(),
+            _ => false,
         }
+    }
+
+    /// Returns the rows of a category that have a cell in this field for which the test holds.
+    fn among_cells(&self, field: Field, rows: &CategoryRows) -> Arc<FixedBitSet> {
+        rows.found(self, || rows.with_cells(field, self))
     }
 }
 

@@ -153,10 +153,12 @@ fn fields() -> impl Strategy<Value = TallyFields> {
 /// What happens to the rows of a category: they are replaced by these samples, or removed.
 type Changes = Vec<(usize, Option<Sample>)>;
 
-/// Returns the rows of three categories after changes, and the products that they have then.
+/// Returns the rows of three categories after changes, and the products that they have then. They are filtered by a
+/// condition after each change.
 fn changed(
     samples: &[Sample],
     changes: &Changes,
+    condition: &Condition,
     words: &mut Vocabulary,
 ) -> (Vec<CategoryRows>, Vec<(Sample, Arc<FacetRow>)>) {
     let mut all: Vec<CategoryRows> = (1..4)
@@ -183,6 +185,9 @@ fn changed(
             let counted = category.counted_version();
             category.replace(id, row.as_ref());
             assert_eq!(category.counted_version(), counted, "it is as it was");
+            let filter = RowFilter::new(condition, ProductStatus::Active, words).unwrap();
+            let one_by_one = category.rows().iter().filter(|row| filter.matches(row));
+            assert_eq!(category.count(&filter), one_by_one.count() as u64);
         }
         products[at] = sample.zip(row);
     }
@@ -263,7 +268,7 @@ proptest! {
         max_texts in 0_usize..4,
     ) {
         let mut words = Vocabulary::default();
-        let (mut rows, products) = changed(&samples, &changes, &mut words);
+        let (mut rows, products) = changed(&samples, &changes, &condition, &mut words);
         if shrunk {
             rows.iter_mut().for_each(CategoryRows::shrink);
         }

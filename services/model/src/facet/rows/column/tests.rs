@@ -50,7 +50,7 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         let mut all = FixedBitSet::with_capacity(rows);
         all.insert_range(..);
         let (mut counts, mut several) = (Vec::new(), Vec::new());
-        let counted = column.count(&Matching::new(all), &mut counts, |place| {
+        let counted = column.count(&Matching::new(all.into()), &mut counts, |place| {
             several.push(place);
         });
         let counted: Vec<(u64, u32)> = counted.cells().map(|(cell, n)| (cell.value, n)).collect();
@@ -59,7 +59,7 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         assert_eq!(several, [cells]);
         // Two in three: not a multiple of the number of lanes.
         let some: FixedBitSet = (0..rows).filter(|place| place % 3 > 0).collect();
-        let some = Matching::new(some);
+        let some = Matching::new(some.into());
         several.clear();
         let counted = column.count(&some, &mut counts, |place| several.push(place));
         let counted: BTreeSet<u64> = counted.cells().map(|(cell, _)| cell.value).collect();
