@@ -582,29 +582,34 @@ fn find_each(codes: &[impl Code], holds: impl Fn(u32, u32) -> bool, found: &mut 
     }
 }
 
-/// Finds the indices of values that are in a range.
-fn find_within<T: Copy + Into<u32>>(values: &[T], range: Range<u32>, found: &mut FixedBitSet) {
+/// Finds the indices of codes, or of counts, that are in a range. The highest number is not in any.
+fn find_within<T: Code>(values: &[T], range: Range<u32>, found: &mut FixedBitSet) {
+    let nothing = T::NOTHING.into();
+    let (start, end) = (range.start.min(nothing), range.end.min(nothing));
+    let (Ok(start), Ok(length)) = (T::try_from(start), T::try_from(end - start)) else {
+        return;
+    };
     let (blocks, rest) = values.as_chunks::<BLOCK>();
     let found = found.as_mut_slice();
     // After removals there may be fewer rows than codes.
     let (of_blocks, of_rest) = found.split_at_mut(blocks.len().min(found.len()));
     for (block, values) in of_blocks.iter_mut().zip(blocks) {
-        *block = are_within(values, &range);
+        *block = are_within(values, start, length);
     }
     if let Some(last) = of_rest.first_mut() {
-        *last = are_within(rest, &range);
+        *last = are_within(rest, start, length);
     }
 }
 
-/// Returns a bit for each of at most as many values as a block has: whether it is in a range.
+/// Returns a bit for each of at most as many values as a block has: whether it is at least the first number, and below the
+/// sum of both.
 #[inline]
-fn are_within<T: Copy + Into<u32>>(values: &[T], range: &Range<u32>) -> usize {
+fn are_within<T: Code>(values: &[T], start: T, length: T) -> usize {
     // The product has the lowest bits of the eight bytes in its highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
-    let length = range.end - range.start;
     let mut flags = [0_u8; BLOCK];
     for (flag, value) in flags.iter_mut().zip(values) {
-        *flag = u8::from((*value).into().wrapping_sub(range.start) < length);
+        *flag = u8::from(value.is_within(start, length));
     }
     let mut bytes = [0; size_of::<usize>()];
     for (byte, eight) in bytes.iter_mut().zip(flags.as_chunks().0) {

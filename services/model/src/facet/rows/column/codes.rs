@@ -13,6 +13,9 @@ pub(super) trait Code: Copy + Into<u32> + TryFrom<u32> {
     /// For how many cells there are codes.
     const MAX_CELLS: usize;
 
+    /// Whether the number is at least another one, and less than `length` above it. In few bytes more are compared at once.
+    fn is_within(self, start: Self, length: Self) -> bool;
+
     /// Returns the code; a number above those of all cells for a row with several values or none. It needs no branch, which a
     /// processor could not predict.
     fn code_or_above(self) -> u32 {
@@ -44,16 +47,28 @@ pub(super) trait Code: Copy + Into<u32> + TryFrom<u32> {
 impl Code for u8 {
     const NOTHING: Self = Self::MAX;
     const MAX_CELLS: usize = Self::MAX as usize - 1;
+
+    fn is_within(self, start: Self, length: Self) -> bool {
+        self.wrapping_sub(start) < length
+    }
 }
 
 impl Code for u16 {
     const NOTHING: Self = Self::MAX;
     const MAX_CELLS: usize = Self::MAX as usize - 1;
+
+    fn is_within(self, start: Self, length: Self) -> bool {
+        self.wrapping_sub(start) < length
+    }
 }
 
 impl Code for u32 {
     const NOTHING: Self = Self::MAX;
     const MAX_CELLS: usize = Self::MAX as usize - 1;
+
+    fn is_within(self, start: Self, length: Self) -> bool {
+        self.wrapping_sub(start) < length
+    }
 }
 
 /// The code of each row. Rows behind the last have none; after removals there may be fewer rows.
