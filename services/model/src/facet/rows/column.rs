@@ -549,7 +549,7 @@ fn padded<T>(rest: &[T], code: impl Fn(&T) -> u8) -> [u8; LANES] {
     std::array::from_fn(|at| rest.get(at).map_or(u8::NOTHING, &code))
 }
 
-/// Passes on each filled row among these and its code.
+/// Passes on each filled row among these and its code. May pass on other ones as if they had no value.
 fn each_filled(codes: &[(u32, u32)], matching: &Matching, mut each: impl FnMut(u32, u32)) {
     if matching.len() < codes.len() / ROWS_PER_LOOKUP {
         for place in matching.places() {
@@ -559,10 +559,10 @@ fn each_filled(codes: &[(u32, u32)], matching: &Matching, mut each: impl FnMut(u
         }
         return;
     }
+    // Without a branch: a processor could not predict which rows match.
     for (place, code) in codes {
-        if matching.rows.contains(*place as usize) {
-            each(*place, *code);
-        }
+        let is_match = matching.rows.contains(*place as usize);
+        each(*place, if is_match { *code } else { NOTHING });
     }
 }
 
