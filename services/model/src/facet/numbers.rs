@@ -1,5 +1,6 @@
 //! Counting numbers.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::texts::ProductCounter;
@@ -196,17 +197,24 @@ impl<N: Ordered> Numbers<N> {
             pairs.dedup_by(|a, b| a == b);
             let alone: u64 = self.alone.iter().map(|(_, products)| products).sum();
             let single = alone + length(&pairs) == self.products.count;
-            let of_pairs = pairs.chunk_by(|a, b| a.0 == b.0);
-            let mut counts: Vec<(N, u64)> = of_pairs.map(|run| (run[0].0, length(run))).collect();
+            let are_in_order = self.alone.is_sorted_by(|a, b| a.0.compare(&b.0).is_le());
+            let counts = if are_in_order && pairs.is_empty() {
+                Cow::Borrowed(self.alone.as_slice())
+            } else {
+                let of_pairs = pairs.chunk_by(|a, b| a.0 == b.0);
+                let of_pairs = of_pairs.map(|run| (run[0].0, length(run)));
+                let mut counts: Vec<(N, u64)> = of_pairs.collect();
+                counts.extend_from_slice(&self.alone);
+                // Fast for numbers that come in order.
+                counts.sort_by(|a, b| a.0.compare(&b.0));
+                Cow::Owned(counts)
+            };
             if single {
                 pairs = Vec::new();
             }
-            counts.extend_from_slice(&self.alone);
-            // Fast for numbers that come in order.
-            counts.sort_by(|a, b| a.0.compare(&b.0));
             let mut runs: Vec<Run<N>> = Vec::with_capacity(counts.len());
             let mut until = 0;
-            for (number, count) in counts {
+            for &(number, count) in &*counts {
                 until += count;
                 match runs.last_mut().filter(|run| run.number == number) {
                     Some(run) => {
