@@ -1,6 +1,7 @@
 //! Rows in memory, brought up to date, and counting from them instead of reading products from the database.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use vitrine_model::facet::{
     CategoryRows, FacetRow, FacetTally, RowFilter, RowTally, TallyFields, Vocabulary,
@@ -19,8 +20,8 @@ use crate::{Catalog, DomainError};
 /// The maximum number of products that are loaded together, unless one category has more. A request waits for that many;
 /// more are loaded in the background.
 const MAX_LOADED: u64 = 5_000;
-/// The number of rows after which other requests have their turn, at the next category.
-const ROWS_PER_TURN: usize = 4_096;
+/// The time after which other requests have their turn, at the next category.
+const MAX_TURN: Duration = Duration::from_micros(100);
 /// The maximum number of categories that a list merges.
 const MAX_MERGED: usize = 64;
 /// The maximum number of changed products that a list waits for. Meanwhile lists come from the database.
@@ -292,7 +293,7 @@ async fn for_each_category(
     condition: &Condition,
     mut each: impl FnMut(&CategoryRows, &RowFilter, &Vocabulary),
 ) -> bool {
-    let mut turn = 0;
+    let mut turn = Instant::now();
     for category in &rows.categories {
         {
             let (words, rows) = (read(&rows.words), read(category));
@@ -301,11 +302,10 @@ async fn for_each_category(
                 return false;
             };
             each(&rows, &filter, &words);
-            turn += rows.rows().len();
         }
-        if turn >= ROWS_PER_TURN {
-            turn = 0;
+        if turn.elapsed() >= MAX_TURN {
             tokio::task::yield_now().await;
+            turn = Instant::now();
         }
     }
     true
