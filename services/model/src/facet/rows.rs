@@ -22,7 +22,7 @@ mod sorted;
 
 pub use category::CategoryRows;
 pub(super) use category::Counted;
-pub(super) use column::{Cell, CodedCell, ColumnCounts, Field};
+pub(super) use column::{Cell, ColumnCounts, Field};
 pub use filter::RowFilter;
 pub use sorted::{RowPage, RowPlace, RowSort, SortedCategory, page_of_rows};
 

@@ -108,11 +108,11 @@ enum Codes {
 
 /// A cell in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::facet) struct CodedCell {
+struct CodedCell {
     /// The number of its label.
-    pub(in crate::facet) label: u32,
+    label: u32,
     /// Its value: an id, a price, or the bits of a number; 0 if the label says all.
-    pub(in crate::facet) value: u64,
+    value: u64,
 }
 
 /// How many rows have each cell of a column. Rows with several are not counted.
@@ -130,16 +130,24 @@ impl ColumnCounts<'_> {
         self.counted.is_clear()
     }
 
+    /// Returns how many cells rows have.
+    pub(in crate::facet) fn len(&self) -> usize {
+        self.counted.count_ones(..)
+    }
+
     /// Returns the cells without their values: those of a label differ only in this.
     pub(in crate::facet) fn labels(&self) -> impl Iterator<Item = Cell> {
         self.column.labels.iter().copied()
     }
 
-    /// Returns the cells that rows have and the number of these rows. Most numbers are in ascending order.
-    pub(in crate::facet) fn cells(&self) -> impl Iterator<Item = (CodedCell, u32)> {
+    /// Returns for each cell that rows have the place of its label, its value as bits, and the number of these rows. Most
+    /// numbers are in ascending order.
+    pub(in crate::facet) fn cells(&self) -> impl Iterator<Item = (usize, u64, u32)> {
         let cells = self.column.cells.as_slice();
-        let codes = self.counted.ones();
-        codes.map(move |code| (cells[code], self.counts[code]))
+        self.counted.ones().map(move |code| {
+            let CodedCell { label, value } = cells[code];
+            (label as usize, value, self.counts[code])
+        })
     }
 }
 

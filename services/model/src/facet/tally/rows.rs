@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FacetTally, KeyTally, TallyFields, TallySpecs};
 use crate::facet::rows::{
-    CategoryRows, Cell, CodedCell, ColumnCounts, Counted, Field, RowFilter, RowSpec, RowValue,
-    TextId, ValueId, Vocabulary,
+    CategoryRows, Cell, ColumnCounts, Counted, Field, RowFilter, RowSpec, RowValue, TextId,
+    ValueId, Vocabulary,
 };
 use crate::facet::texts::{CountedText, ProductCounter, Texts};
 use crate::facet::{FacetKey, Numbers, is_identifying};
@@ -77,7 +77,7 @@ struct CountedKey {
 }
 
 /// What the values of cells are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     Texts,
     Prices,
@@ -204,31 +204,15 @@ impl RowTally {
         let labels: Vec<Cell> = counts.labels().collect();
         let values_of: Vec<Values> = labels.iter().map(|label| Values::of(*label)).collect();
         let mut products_of = vec![0; labels.len()];
-        let (mut texts, mut prices) = (Vec::new(), Vec::new());
-        let (mut numbers, mut dates) = (Vec::new(), Vec::new());
-        for (CodedCell { label, value }, products) in counts.cells() {
+        // Values of one type are not divided by label: numbers stay in order.
+        let mut values = Values::ALL.map(|one| {
+            let all_are = values_of.iter().all(|of| *of == one);
+            Vec::with_capacity(if all_are { counts.len() } else { 0 })
+        });
+        for (label, value, products) in counts.cells() {
             let products = u64::from(products);
-            products_of[label as usize] += products;
-            match values_of[label as usize] {
-                Values::Texts => texts.push((ValueId::from_bits(value), products)),
-                Values::Prices => prices.push((value.cast_signed(), products)),
-                Values::Numbers => numbers.push((without_sign_of_zero(value), products)),
-                Values::Dates => dates.push((without_sign_of_zero(value), products)),
-                Values::None => {}
-            }
-        }
-        match field {
-            Field::Brand => self.brands.extend(texts),
-            Field::Country => self.countries.extend(texts),
-            Field::Price => self.prices.add_alone(prices),
-            Field::Spec(key) => {
-                let at = self.place(key);
-                let key = &mut self.keys[at];
-                key.texts.extend(texts);
-                key.numbers.add_alone(numbers);
-                key.dates.add_alone(dates);
-            }
-            Field::Kind | Field::Stars => {}
+            products_of[label] += products;
+            values[values_of[label] as usize].push((value, products));
         }
         let counted = labels.into_iter().zip(products_of);
         for (label, products) in counted.filter(|(_, products)| *products > 0) {
@@ -243,6 +227,27 @@ impl RowTally {
                 }
                 Cell::Brand(_) | Cell::Country(_) | Cell::Price(_) => {}
             }
+        }
+        let [texts, prices, numbers, dates, _] = values;
+        let texts = texts.into_iter();
+        let texts = texts.map(|(bits, products)| (ValueId::from_bits(bits), products));
+        match field {
+            Field::Brand => self.brands.extend(texts),
+            Field::Country => self.countries.extend(texts),
+            Field::Price => {
+                let prices = prices.into_iter();
+                let prices = prices.map(|(bits, products)| (bits.cast_signed(), products));
+                self.prices.add_alone(prices);
+            }
+            Field::Spec(key) => {
+                let number = |(bits, products)| (without_sign_of_zero(bits), products);
+                let at = self.place(key);
+                let key = &mut self.keys[at];
+                key.texts.extend(texts);
+                key.numbers.add_alone(numbers.into_iter().map(number));
+                key.dates.add_alone(dates.into_iter().map(number));
+            }
+            Field::Kind | Field::Stars => {}
         }
     }
 
@@ -421,6 +426,15 @@ impl RowTally {
 }
 
 impl Values {
+    /// In the order of their numbers.
+    const ALL: [Self; 5] = [
+        Self::Texts,
+        Self::Prices,
+        Self::Numbers,
+        Self::Dates,
+        Self::None,
+    ];
+
     /// Returns what the values of the cells with this label are.
     const fn of(label: Cell) -> Self {
         match label {

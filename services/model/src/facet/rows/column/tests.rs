@@ -62,8 +62,9 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         let counted = column.count(&Matching::new(all.into()), &mut counts, |place| {
             several.push(place);
         });
-        let counted: Vec<(u64, u32)> = counted.cells().map(|(cell, n)| (cell.value, n)).collect();
-        let expected: Vec<(u64, u32)> = (0..u64::from(cells)).map(|price| (price, 1)).collect();
+        let counted: Vec<(usize, u64, u32)> = counted.cells().collect();
+        let expected = (0..u64::from(cells)).map(|price| (0, price, 1));
+        let expected: Vec<(usize, u64, u32)> = expected.collect();
         assert!(counted == expected, "{cells} cells");
         assert_eq!(several, [cells]);
         // Two in three: not a multiple of the number of lanes.
@@ -71,7 +72,7 @@ fn codes_are_as_narrow_as_the_number_of_cells_allows() {
         let some = Matching::new(some.into());
         several.clear();
         let counted = column.count(&some, &mut counts, |place| several.push(place));
-        let counted: BTreeSet<u64> = counted.cells().map(|(cell, _)| cell.value).collect();
+        let counted: BTreeSet<u64> = counted.cells().map(|(_, price, _)| price).collect();
         let expected = (0..).zip(prices.clone());
         let expected = expected.filter(|(place, _)| place % 3 > 0);
         let expected: BTreeSet<u64> = expected.map(|(_, price)| price.cast_unsigned()).collect();
