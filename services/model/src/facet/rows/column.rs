@@ -557,7 +557,7 @@ fn padded<T>(rest: &[T], code: impl Fn(&T) -> u8) -> [u8; LANES] {
     std::array::from_fn(|at| rest.get(at).map_or(u8::NOTHING, &code))
 }
 
-/// Passes on each filled row among these and its code. May pass on other ones as if they had no value.
+/// Passes on each filled row among these and its code. May also pass on other filled rows, with [`NOTHING`].
 fn each_filled(codes: &[(u32, u32)], matching: &Matching, mut each: impl FnMut(u32, u32)) {
     if matching.len() < codes.len() / ROWS_PER_LOOKUP {
         for place in matching.places() {

@@ -192,7 +192,7 @@ impl Test {
         Arc::new(found)
     }
 
-    /// Whether the test holds for all rows of a category, as far as their cells need not be looked at.
+    /// Whether the test is known to hold for all rows of a category without a look at their cells.
     fn holds_for_all(&self, rows: &CategoryRows) -> bool {
         match self {
             Self::Category(ids) => ids.binary_search(&rows.category()).is_ok(),

@@ -6,14 +6,14 @@ use fixedbitset::FixedBitSet;
 
 use super::filter::Test;
 
-/// The number of tests whose results a category keeps: more than the keys of which facets may have selections at once.
+/// The number of tests whose results a category keeps: more than the keys with selections that a request for facets may have.
 const MAX_KEPT: usize = 16;
 /// What a result needs in memory beside its bits, roughly.
 const RESULT_BYTES: usize = 150;
-/// A smaller category is tested again in the time that it takes to find what was kept.
+/// A category with fewer rows keeps no results: all of its rows are tested each time.
 const MIN_ROWS: usize = if cfg!(test) { 1 } else { 256 };
 
-/// What the tests found that the rows of a category were filtered by last. The last used one is the last.
+/// Which rows of a category recent tests hold for. The test that was used last is at the end.
 #[derive(Debug, Default)]
 pub(super) struct RecentTests(Mutex<Vec<(Test, Arc<FixedBitSet>)>>);
 

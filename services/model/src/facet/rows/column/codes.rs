@@ -13,7 +13,8 @@ pub(super) trait Code: Copy + Into<u32> + TryFrom<u32> {
     /// For how many cells there are codes.
     const MAX_CELLS: usize;
 
-    /// Whether the number is at least another one, and less than `length` above it. In few bytes more are compared at once.
+    /// Whether the number is at least another one, and less than `length` above it. Of narrow numbers a
+    /// processor compares more at once.
     fn is_within(self, start: Self, length: Self) -> bool;
 
     /// Returns the code; a number above those of all cells for a row with several values or none. It needs no branch, which a
