@@ -34,8 +34,9 @@ pub(crate) const GENERATIONS: &str = "category_generations";
 const MAX_OTHERS: i64 = 100;
 /// The number of products from which on a count is cached.
 const COMMON_FROM: u64 = 1_000;
-/// The batch size of the cursor.
-const BATCH: u32 = 4_000;
+/// The batch size of the cursor. The driver copies a reply while it reads it: larger batches save a
+/// command or two, and each request under way takes megabytes more.
+const BATCH: u32 = 1_000;
 
 /// Which products to tally, and how.
 #[derive(Clone, Debug)]
