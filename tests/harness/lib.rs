@@ -3,16 +3,7 @@
 //! A test is a closure: [`test`] makes a fresh database, runs the closure, audits the whole
 //! database and drops it.
 //!
-//! ```no_run
-//! use vitrine_harness::{product, test};
-//!
-//! test(async |app| {
-//!     app.has([product("Monitor").quantity("screen_size", 27.0, "in")]).await;
-//!     let answer = app.query(r#"{ product(slug: "monitor") { spec(key: "screen_size") { text } } }"#).await;
-//!     answer.assert_commands(&["find products"]);
-//!     assert_eq!(answer.data()["product"]["spec"]["text"], "27 in");
-//! });
-//! ```
+//! `integration/nodes.rs` has short examples.
 //!
 //! | module | what it holds |
 //! |---|---|

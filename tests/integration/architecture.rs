@@ -237,6 +237,47 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the lines of the sources that start with one of these, each with its file.
+fn lines_that_start(path: &Path, starts: &[&str]) -> Vec<String> {
+    let files = if path.ends_with("main.rs") {
+        vec![path.to_owned()]
+    } else {
+        sources(path.parent().unwrap())
+    };
+    let mut found = Vec::new();
+    for file in files {
+        let source = fs::read_to_string(&file).unwrap();
+        let lines = source.lines().map(str::trim_start);
+        let those = lines.filter(|line| starts.iter().any(|start| line.starts_with(start)));
+        found.extend(those.map(|line| format!("{}: {line}", file.display())));
+    }
+    found
+}
+
+#[test]
+fn cargo_looks_for_tests_where_there_are_some() {
+    for package in &metadata().packages {
+        for target in &package.targets {
+            let path = target.src_path.as_std_path();
+            let is_library = path.ends_with("lib.rs");
+            if is_library || path.ends_with("src/main.rs") {
+                let tests = lines_that_start(path, &["#[test]", "#[tokio::test"]);
+                let (name, tested) = (&target.name, target.test);
+                assert_eq!(tested, !tests.is_empty(), "`test` of {name}: {tests:#?}");
+            }
+            if is_library {
+                let blocks = lines_that_start(path, &["/// ```", "//! ```"]);
+                let (name, tested) = (&target.name, target.doctest);
+                assert_eq!(
+                    tested,
+                    !blocks.is_empty(),
+                    "`doctest` of {name}: {blocks:#?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn modules_are_named_after_what_they_hold() {
     for directory in ["services", "tests"] {
