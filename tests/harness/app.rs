@@ -31,6 +31,7 @@ use vitrine_storage::{Store, StoreOptions};
 use crate::eventually::eventually;
 use crate::left_databases::{LeftDatabases, new_name};
 use crate::mongod::Server;
+use crate::own_server::OwnServer;
 use crate::replica_set::Members;
 use crate::request::Request;
 
@@ -502,18 +503,18 @@ pub fn test<F: AsyncFnOnce(&App)>(body: F) {
     run(server.uri(), &LEFT, |database| server.keep(database), body);
 }
 
-/// Runs a test on a server of its own, for tests that make the server fail. Starting one is slow.
+/// Runs a test on a server of its own, for tests that make the server fail.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.
 pub fn test_on_own_server<F: AsyncFnOnce(&App)>(body: F) {
     let runtime = runtime();
-    let server = runtime
-        .block_on(Server::start("own"))
-        .expect("mongod starts");
-    let left = LeftDatabases::new();
-    run(server.uri(), &left, |database| server.keep(database), body);
-    runtime.block_on(server.stop()).expect("mongod ends");
+    let own = runtime.block_on(OwnServer::take());
+    let own = own.expect("mongod starts");
+    let (server, left) = (&own.server, &own.left);
+    run(server.uri(), left, |database| server.keep(database), body);
+    let left = runtime.block_on(own.leave());
+    left.expect("mongod answers or ends");
 }
 
 /// Runs a test on a replica set of three servers of its own, for tests in which some of them fail.

@@ -23,6 +23,7 @@
 //! | [`http`] | a minimal HTTP client for it |
 //! | [`browser`] | a headless browser for its pages |
 //! | [`mongod`] | the database server of a test run |
+//! | [`own_server`] | servers for tests that make the server fail |
 //! | [`left_databases`] | databases that tests have left, emptied for the next tests |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
@@ -44,6 +45,7 @@ pub mod mongod;
 pub mod mutations;
 pub mod node;
 pub mod outlines;
+pub mod own_server;
 pub mod pretty;
 pub mod process;
 pub mod profile;

@@ -53,6 +53,7 @@ mod names;
 mod new_key;
 mod nodes;
 mod operators;
+mod own_server;
 mod owners;
 mod permissions;
 mod persisted_queries;
