@@ -60,6 +60,7 @@ fn run(options: &Options) {
     let plan = Plan {
         duration: Duration::from_mins(options.minutes),
         between_faults: Duration::from_secs(45),
+        frozen: Duration::from_secs(15),
         products: options.products,
         readers: 4,
         writers: 4,

@@ -12,8 +12,6 @@ use vitrine_harness::{Members, eventually};
 
 /// A generous deadline for a busy machine.
 const LONG: Duration = Duration::from_mins(3);
-/// How long a frozen server is frozen: long enough for an election.
-const FROZEN: Duration = Duration::from_secs(15);
 /// What fails, one after the other.
 const FAULTS: [Fault; 5] = [
     Fault::StepDown,
@@ -80,7 +78,7 @@ impl Fleet {
                 break;
             }
             let began = Instant::now();
-            self.fail(*fault, stage, members).await;
+            self.fail(*fault, plan.frozen, stage, members).await;
             for address in self.addresses() {
                 ready(&address).await;
             }
@@ -103,7 +101,7 @@ impl Fleet {
         Instant::now() < end
     }
 
-    async fn fail(&mut self, fault: Fault, stage: &Stage, members: &Members) {
+    async fn fail(&mut self, fault: Fault, frozen: Duration, stage: &Stage, members: &Members) {
         match fault {
             Fault::StepDown => {
                 let primary = members.primary().await;
@@ -117,7 +115,7 @@ impl Fleet {
                     _ => members.secondaries().await[0],
                 };
                 members.freeze(member);
-                sleep(FROZEN).await;
+                sleep(frozen).await;
                 members.thaw(member);
                 members.primary().await;
             }

@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) duration: Duration,
     /// The time between the end of a fault and the next one.
     pub between_faults: Duration,
+    /// How long a frozen server is frozen.
+    pub frozen: Duration,
     /// How many products there are.
     pub(crate) products: usize,
     /// How many callers read product pages, one after the other.
