@@ -1,4 +1,7 @@
 //! The integration tests: one binary, one module per promise.
+//!
+//! Tests run in the order of their names. Those that wait for many seconds are in modules with an early name, so that others
+//! run meanwhile.
 
 #![expect(
     clippy::unwrap_used,
@@ -41,6 +44,7 @@ mod import_threads;
 mod imports;
 mod killed_imports;
 mod kills;
+mod leases;
 mod left_databases;
 mod lists;
 mod lists_from_rows;

@@ -1,13 +1,13 @@
 //! The storefront and the console: pages without scripts, in a browser, and the rules for their files.
 
 mod accessibility;
+mod authentication;
 mod browsing;
 mod console;
 mod files;
 mod pages;
 mod preferences;
 mod reviewing;
-mod sign_in;
 
 use serde_json::{Value, json};
 use vitrine_harness::browser::Browser;
