@@ -563,11 +563,12 @@ fn run<F: AsyncFnOnce(&App)>(
     left.add(database);
 }
 
-/// A runtime for one test: the driver's tasks end with it.
+/// A runtime for one test: the driver's tasks end with it. Its one worker runs beside the thread of the test; more of them
+/// mostly wake each other.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .expect("a runtime can be made")
