@@ -70,11 +70,12 @@ impl Fleet {
         addresses.collect()
     }
 
-    /// Lets things fail one after the other until the time is over.
+    /// Lets things fail one after the other, each at least once, until the time is over.
     pub(super) async fn run(mut self, stage: &Stage, members: &Members, plan: &Plan) -> Self {
         let end = Instant::now() + plan.duration;
-        for fault in FAULTS.iter().cycle() {
-            if !self.pause(stage, plan.between_faults, end).await {
+        for (number, fault) in FAULTS.iter().cycle().enumerate() {
+            let is_over = !self.pause(stage, plan.between_faults, end).await;
+            if is_over && number >= FAULTS.len() {
                 break;
             }
             let began = Instant::now();
