@@ -7,11 +7,12 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_harness::mutations::Reply;
-use vitrine_harness::process::Service;
 use vitrine_harness::{App, eventually, product, review, test_on_own_server};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::ErasurePolicy;
 use vitrine_model::id::AuthorId;
+
+use crate::leases::work;
 
 /// Every command that a mutation may send.
 const COMMANDS: [&str; 9] = [
@@ -396,22 +397,6 @@ fn a_merge_resumes_after_a_failure() {
         assert_eq!(count_with_old_key(app).await, 0);
         assert_eq!(both_names(app).await, expected);
     });
-}
-
-/// Starts the binary as a worker on the database of a test.
-fn work(app: &App) -> Service {
-    let secret = "0123456789abcdef0123456789abcdef";
-    Service::start(&[
-        "work",
-        "--mongodb-uri",
-        app.uri(),
-        "--database",
-        app.store.database_name(),
-        "--cursor-secret",
-        secret,
-        "--token-secret",
-        secret,
-    ])
 }
 
 #[test]

@@ -12,15 +12,13 @@ use vitrine_harness::{App, eventually, product, test_on_own_server};
 const LEASE: Duration = Duration::from_secs(9);
 
 /// Starts a process with workers on the database of a test.
-fn work(app: &App) -> Service {
-    let uri = app.uri();
-    let database = app.store.database_name().to_owned();
+pub(crate) fn work(app: &App) -> Service {
     Service::start(&[
         "work",
         "--mongodb-uri",
-        uri,
+        app.uri(),
         "--database",
-        &database,
+        app.store.database_name(),
         "--cursor-secret",
         "cursors of the tests",
         "--token-secret",
