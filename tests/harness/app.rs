@@ -513,8 +513,8 @@ pub fn test_on_own_server<F: AsyncFnOnce(&App)>(body: F) {
     let own = own.expect("mongod starts");
     let (server, left) = (&own.server, &own.left);
     run(server.uri(), left, |database| server.keep(database), body);
-    let left = runtime.block_on(own.leave());
-    left.expect("mongod answers or ends");
+    let reset_or_ended = runtime.block_on(own.leave());
+    reset_or_ended.expect("mongod answers or ends");
 }
 
 /// Runs a test on a replica set of three servers of its own, for tests in which some of them fail.
@@ -563,12 +563,12 @@ fn run<F: AsyncFnOnce(&App)>(
     left.add(database);
 }
 
-/// A runtime for one test: the driver's tasks end with it. Its one worker runs beside the thread of the test; more of them
-/// mostly wake each other.
+/// A runtime for one test: the driver's tasks end with it. It has two workers, so that tasks which a test spawns run at the
+/// same time, as in the service.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder
-        .worker_threads(1)
+        .worker_threads(2)
         .enable_all()
         .build()
         .expect("a runtime can be made")
