@@ -31,7 +31,7 @@ pub(crate) struct Plan {
     pub(crate) duration: Duration,
     /// The time between the end of a fault and the next one.
     pub between_faults: Duration,
-    /// How long a frozen server is frozen.
+    /// How long a frozen server is frozen. Its set waits two seconds before it elects another primary.
     pub frozen: Duration,
     /// How many products there are.
     pub(crate) products: usize,

@@ -1,7 +1,7 @@
 //! The integration tests: one binary, one module per promise.
 //!
-//! Tests run in the order of their names. Those that wait for many seconds are in modules with an early name, so that others
-//! run meanwhile.
+//! Tests run in the order of their names. Those that wait for many seconds are not in the last modules, so that others run
+//! meanwhile.
 
 #![expect(
     clippy::unwrap_used,
