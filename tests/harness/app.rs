@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -491,6 +492,9 @@ impl App {
 /// The number of drafts in a batch.
 const BATCH: usize = 1000;
 
+/// Databases that tests have left on the server that all share.
+static LEFT: LeftDatabases = LeftDatabases::new();
+
 /// Runs a test on an empty database of the server that all tests share. Afterwards background work
 /// is finished, and the whole database is audited. When the test fails, the database is
 /// kept and the way to open it is printed.
@@ -498,9 +502,9 @@ const BATCH: usize = 1000;
 /// # Panics
 /// When the test does, or the audit finds something.
 pub fn test<F: AsyncFnOnce(&App)>(body: F) {
-    static LEFT: LeftDatabases = LeftDatabases::new();
-    let server = Server::shared();
-    run(server.uri(), &LEFT, |database| server.keep(database), body);
+    let started = Started::shared();
+    started.run(Box::pin(async { body(&started.app).await }));
+    started.end();
 }
 
 /// Runs a test on a server of its own, for tests that make the server fail.
@@ -511,8 +515,13 @@ pub fn test_on_own_server<F: AsyncFnOnce(&App)>(body: F) {
     let runtime = runtime();
     let own = runtime.block_on(OwnServer::take());
     let own = own.expect("mongod starts");
-    let (server, left) = (&own.server, &own.left);
-    run(server.uri(), left, |database| server.keep(database), body);
+    let started = Started::on(
+        own.server.uri(),
+        &own.left,
+        Box::new(|name| own.server.keep(name)),
+    );
+    started.run(Box::pin(async { body(&started.app).await }));
+    started.end();
     let reset_or_ended = runtime.block_on(own.leave());
     reset_or_ended.expect("mongod answers or ends");
 }
@@ -526,41 +535,74 @@ pub fn test_on_replica_set<F: AsyncFnOnce(&App, &Members)>(body: F) {
     let runtime = runtime();
     let members = runtime.block_on(Members::start());
     let members = members.expect("three mongods start");
-    let tested = async |app: &App| {
-        body(app, &members).await;
+    let left = LeftDatabases::new();
+    let started = Started::on(&members.uri(), &left, Box::new(|name| members.keep(name)));
+    started.run(Box::pin(async {
+        body(&started.app, &members).await;
         members.recover().await;
-    };
-    let (uri, left) = (members.uri(), LeftDatabases::new());
-    run(&uri, &left, |database| members.keep(database), tested);
+    }));
+    started.end();
     members.end();
 }
 
-fn run<F: AsyncFnOnce(&App)>(
-    uri: &str,
-    left: &LeftDatabases,
-    keep: impl FnOnce(&str) -> String,
-    body: F,
-) {
-    let runtime = runtime();
-    let app = runtime
-        .block_on(App::on(uri, left))
-        .expect("a database can be made");
-    let tested = catch_unwind(AssertUnwindSafe(|| {
-        runtime.block_on(async {
-            body(&app).await;
-            app.run_background_work().await;
-            app.audit().await;
-            app.assert_writes_announced();
-        });
-    }));
-    if let Err(failure) = tested {
-        eprintln!("{}", keep(app.store.database_name()));
-        resume_unwind(failure);
+/// The set-up and the audit of a test. Nothing here is generic over the test: otherwise the compiler would make a copy of
+/// it, and of the runtime's functions, for each test.
+struct Started<'a> {
+    app: App,
+    runtime: tokio::runtime::Runtime,
+    left: &'a LeftDatabases,
+    keep: Keep<'a>,
+}
+
+/// Keeps a database of this name; returns how to open it.
+type Keep<'a> = Box<dyn Fn(&str) -> String + 'a>;
+
+impl Started<'static> {
+    fn shared() -> Self {
+        let server = Server::shared();
+        Self::on(server.uri(), &LEFT, Box::new(|name| server.keep(name)))
     }
-    let database = app.store.database_name().to_owned();
-    // With everything that still runs for the app.
-    drop((app, runtime));
-    left.add(database);
+}
+
+impl<'a> Started<'a> {
+    fn on(uri: &str, left: &'a LeftDatabases, keep: Keep<'a>) -> Self {
+        let runtime = runtime();
+        let app = runtime
+            .block_on(App::on(uri, left))
+            .expect("a database can be made");
+        Self {
+            app,
+            runtime,
+            left,
+            keep,
+        }
+    }
+
+    /// Runs the test and the audit.
+    fn run(&self, body: Pin<Box<dyn Future<Output = ()> + '_>>) {
+        let tested = catch_unwind(AssertUnwindSafe(|| {
+            self.runtime.block_on(async {
+                body.await;
+                self.app.run_background_work().await;
+                self.app.audit().await;
+                self.app.assert_writes_announced();
+            });
+        }));
+        if let Err(failure) = tested {
+            eprintln!("{}", (self.keep)(self.app.store.database_name()));
+            resume_unwind(failure);
+        }
+    }
+
+    fn end(self) {
+        let Self {
+            app, runtime, left, ..
+        } = self;
+        let database = app.store.database_name().to_owned();
+        // With everything that still runs for the app.
+        drop((app, runtime));
+        left.add(database);
+    }
 }
 
 /// A runtime for one test: the driver's tasks end with it. It has two workers, so that tasks which a test spawns run at the

@@ -28,6 +28,13 @@ pub(crate) async fn with_service(
     options: &[&str],
     body: impl AsyncFnOnce(&str, &Service),
 ) {
+    let (service, address) = started(app, options).await;
+    body(&address, &service).await;
+    assert!(service.stop().await.success());
+}
+
+/// Starts `serve` on the database of the test; returns it with its address when it is ready.
+async fn started(app: &App, options: &[&str]) -> (Service, String) {
     app.store
         .migrate(FILES, "test", false, &|_| {})
         .await
@@ -53,8 +60,7 @@ pub(crate) async fn with_service(
         (reply.status == 200).then_some(())
     };
     eventually("a ready service", LONG, ready).await;
-    body(&address, &service).await;
-    assert!(service.stop().await.success());
+    (service, address)
 }
 
 pub(crate) fn token(role: &str) -> String {

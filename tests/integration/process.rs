@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -26,7 +27,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
         .enable_all()
         .build()
         .unwrap()
-        .block_on(work)
+        // As a trait object: otherwise the runtime's functions would be compiled once for each caller.
+        .block_on(pin!(work) as Pin<&mut dyn Future<Output = T>>)
 }
 
 /// Starts a service on a data directory, with an empty catalogue, on a port that the kernel
