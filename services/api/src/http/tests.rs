@@ -10,9 +10,14 @@ mod protocol;
 mod request_limiter;
 mod sockets;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    convert::identity,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_graphql::{Context, Object, Schema};
@@ -114,6 +119,11 @@ struct Parts {
 
 impl Parts {
     fn new(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
+        Self::configured(capacity, Box::new(configure))
+    }
+
+    /// Not generic: otherwise the compiler would make a copy for each closure.
+    fn configured(capacity: Capacity, configure: Box<dyn FnOnce(Api) -> Api + '_>) -> Self {
         let (gate, feed) = (Gate::new(), Feed::new());
         let schema = Schema::build(Query, Mutation, Subscription)
             .data(gate.clone())
@@ -139,57 +149,50 @@ struct Server {
     request_limiter: RequestLimiter,
     sockets: Sockets,
     stop: oneshot::Sender<()>,
-    tasks: JoinSet<std::io::Result<()>>,
+    tasks: JoinSet<io::Result<()>>,
 }
 
 impl Server {
     async fn start(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
-        Self::with_grace(std::time::Duration::ZERO, capacity, configure).await
+        Self::of(Parts::new(capacity, configure)).await
+    }
+
+    /// Not generic, so that all callers of [`Server::start`] share one future.
+    async fn of(parts: Parts) -> Self {
+        Self::listening(Duration::ZERO, parts, identity).await
     }
 
     /// Starts a server that lets open requests finish for a time when it is stopped.
-    async fn with_grace(
-        grace: std::time::Duration,
-        capacity: Capacity,
-        configure: impl FnOnce(Api) -> Api,
-    ) -> Self {
-        let parts = Parts::new(capacity, configure);
-        Self::listening(grace, parts, |listener| listener).await
+    async fn with_grace(grace: Duration) -> Self {
+        let parts = Parts::new(Capacity::default(), identity);
+        Self::listening(grace, parts, identity).await
     }
 
     /// Starts a server with limited connections.
     async fn with_connections(connections: &Connections) -> Self {
-        let grace = std::time::Duration::from_secs(20);
-        let parts = Parts::new(Capacity::default(), |api| api);
+        let grace = Duration::from_secs(20);
+        let parts = Parts::new(Capacity::default(), identity);
         let limited = |listener: Listener| listener.connections(connections.clone());
         Self::listening(grace, parts, limited).await
     }
 
     async fn listening(
-        grace: std::time::Duration,
+        grace: Duration,
         parts: Parts,
         configure: impl FnOnce(Listener) -> Listener,
     ) -> Self {
-        let Parts {
-            router,
-            gate,
-            feed,
-            request_limiter,
-            sockets,
-        } = parts;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let listener = configure(Listener::from(listener));
         let (stop, stopped) = oneshot::channel();
         let mut tasks = JoinSet::new();
-        let shutdown = async move { drop(stopped.await) };
-        let listener = configure(Listener::from(listener));
-        tasks.spawn(serve_with(listener, router, shutdown, grace));
+        tasks.spawn(serve_until(stopped, listener, parts.router, grace));
         Self {
             address,
-            gate,
-            feed,
-            request_limiter,
-            sockets,
+            gate: parts.gate,
+            feed: parts.feed,
+            request_limiter: parts.request_limiter,
+            sockets: parts.sockets,
             stop,
             tasks,
         }
@@ -231,6 +234,16 @@ impl Server {
         ))
         .await
     }
+}
+
+async fn serve_until(
+    stopped: oneshot::Receiver<()>,
+    listener: Listener,
+    router: Router,
+    grace: Duration,
+) -> io::Result<()> {
+    let shutdown = async move { drop(stopped.await) };
+    serve_with(listener, router, shutdown, grace).await
 }
 
 const JSON: &str = "Content-Type: application/json\r\n";

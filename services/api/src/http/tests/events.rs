@@ -378,7 +378,7 @@ async fn a_stream_ends_when_its_token_expires() {
 #[tokio::test]
 async fn streams_end_when_the_service_stops_and_queries_are_answered() {
     let grace = Duration::from_secs(20);
-    let mut server = Server::with_grace(grace, Capacity::default(), |api| api).await;
+    let mut server = Server::with_grace(grace).await;
     let mut ticks = Events::subscribe(&server, "", "subscription { ticks }").await;
     let mut gated = Events::subscribe(&server, "", "{ gated }").await;
     server.gate.started().await;

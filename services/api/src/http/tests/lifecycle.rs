@@ -57,7 +57,7 @@ async fn a_stopped_server_accepts_no_connections() {
 #[tokio::test]
 async fn open_requests_are_answered_before_shutdown() {
     let grace = std::time::Duration::from_secs(20);
-    let mut server = Server::with_grace(grace, Capacity::default(), |api| api).await;
+    let mut server = Server::with_grace(grace).await;
     let open = server.send(&post(JSON, &query("{ gated }"))).await;
     server.gate.started().await;
     server.stop.send(()).unwrap();

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::{Client, Server, TIMEOUT, limited, subscribe, until};
-use crate::http::Capacity;
 
 #[tokio::test]
 async fn a_disconnected_client_does_not_stop_its_mutations() {
@@ -67,7 +66,7 @@ async fn shutdown_asks_clients_to_reconnect() {
 /// WebSockets are closed by `Sockets::close`; a stopped server does not wait for them.
 #[tokio::test]
 async fn open_websockets_do_not_delay_the_server() {
-    let mut server = Server::with_grace(TIMEOUT, Capacity::default(), |api| api).await;
+    let mut server = Server::with_grace(TIMEOUT).await;
     let mut client = Client::ready(&server).await;
     client.send(&subscribe("a", "subscription { ticks }")).await;
     server.feed.followed(1).await;
