@@ -1,6 +1,9 @@
 //! Tests of inputs, sent through the engine: from the text of a request to the domain type.
 
-use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema};
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+
+use async_graphql::{EmptyMutation, EmptySubscription, InputType, Object, Schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vitrine_domain::admin::{DetailsInput, ProductPatch};
@@ -26,58 +29,78 @@ use crate::execution::{Engine, GraphqlRequest, GraphqlResponse};
 use crate::graphql::types::facet::FacetFilter;
 
 /// Records the value that a resolver received, for the test.
-#[derive(Clone, Debug)]
-struct Recorded<T>(std::sync::Arc<std::sync::Mutex<Option<T>>>);
+#[derive(Clone, Default)]
+struct Recorded(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
-impl<T> Recorded<T> {
-    fn nothing() -> Self {
-        Self(std::sync::Arc::default())
-    }
-
-    fn record(&self, value: T) -> bool {
-        *self.0.lock().unwrap() = Some(value);
+impl Recorded {
+    fn record(&self, value: impl Any + Send) -> bool {
+        *self.0.lock().unwrap() = Some(Box::new(value));
         true
     }
 
-    fn take(&self) -> T {
-        self.0
-            .lock()
-            .unwrap()
-            .take()
-            .expect("the field was resolved")
+    fn take<T: Any>(&self) -> T {
+        let value = self.0.lock().unwrap().take();
+        let value = value.expect("the field was resolved").downcast();
+        *value.expect("it has this type")
     }
 }
 
-/// Creates an engine with one field that takes this input, and a record of the input it received.
-macro_rules! recording {
-    ($input:ty) => {{
-        struct Query(Recorded<$input>);
+/// An input that a field of the tests takes.
+trait Taken: InputType + 'static {
+    const FIELD: &str;
+}
 
-        #[Object]
+/// Declares the fields of a query. One schema has all of them: the compiler makes a copy of the library's
+/// functions for each schema.
+macro_rules! fields {
+    ($($field:ident: $input:ident,)*) => {
+        struct Query(Recorded);
+
+        #[Object(rename_fields = "snake_case")]
         impl Query {
-            async fn take(&self, input: $input) -> bool {
+            $(async fn $field(&self, input: $input) -> bool {
                 self.0.record(input)
-            }
+            })*
         }
 
-        let recorded = Recorded::nothing();
-        let schema = Schema::build(Query(recorded.clone()), EmptyMutation, EmptySubscription);
-        (
-            Engine::new(schema, crate::graphql::scalars()).unwrap(),
-            recorded,
-        )
-    }};
+        $(impl Taken for $input {
+            const FIELD: &str = stringify!($field);
+        })*
+    };
+}
+
+fields! {
+    create_product: CreateProductInput,
+    update_product: UpdateProductInput,
+    set_specs: SetSpecsInput,
+    remove_specs: RemoveSpecsInput,
+    update_category: UpdateCategoryInput,
+    update_supplier: UpdateSupplierInput,
+    edit_review: EditReviewInput,
+    delete_review: DeleteReviewInput,
+    remove_vote: RemoveVoteInput,
+    define_review_dimensions: DefineReviewDimensionsInput,
+    define_spec_key: DefineSpecKeyInput,
+    update_spec_key: UpdateSpecKeyInput,
+    define_unit: DefineUnitInput,
+}
+
+/// Creates an engine, and a record of the input that a field received.
+fn recording() -> (Engine, Recorded) {
+    let recorded = Recorded::default();
+    let schema = Schema::build(Query(recorded.clone()), EmptyMutation, EmptySubscription);
+    let engine = Engine::new(schema, crate::graphql::scalars());
+    (engine.unwrap(), recorded)
 }
 
 /// Sends an input as a variable and returns it as the resolver received it.
-macro_rules! received {
-    ($input:ty, $value:expr) => {{
-        let (engine, recorded) = recording!($input);
-        let query = format!("query ($i: {}!) {{ take(input: $i) }}", stringify!($input));
-        let answer = send(&engine, GraphqlRequest::new(query).variable("i", $value)).await;
-        assert_eq!(answer.errors, []);
-        recorded.take()
-    }};
+async fn received<T: Taken>(value: Value) -> T {
+    let (engine, recorded) = recording();
+    let (field, ty) = (T::FIELD, T::type_name());
+    let query = format!("query ($i: {ty}!) {{ {field}(input: $i) }}");
+    let answer = send(&engine, GraphqlRequest::new(query).variable("i", value)).await;
+    assert_eq!(answer.errors, []);
+    recorded.take()
 }
 
 async fn send(engine: &Engine, request: GraphqlRequest) -> GraphqlResponse {
@@ -100,7 +123,7 @@ fn paths<T: std::fmt::Debug>(parsed: ParsedInput<T>) -> Vec<String> {
 #[tokio::test]
 async fn a_minimal_product_has_defaults() {
     let input = json!({ "kind": "lamp", "name": "Luma", "category": "lamps" });
-    let parsed = received!(CreateProductInput, input).parse();
+    let parsed = received::<CreateProductInput>(input).await.parse();
     assert_eq!(
         (parsed.idempotency_key, parsed.expected_revision),
         (None, None)
@@ -135,7 +158,7 @@ async fn a_product_is_parsed_with_all_fields() {
         "details": { "bundle": { "items": [{ "productId": item_text }, { "productId": item_text, "quantity": 3 }] } },
         "idempotencyKey": "k-1",
     });
-    let parsed = received!(CreateProductInput, input).parse();
+    let parsed = received::<CreateProductInput>(input).await.parse();
     assert_eq!(parsed.idempotency_key.as_deref(), Some("k-1"));
     let new = parsed.value.unwrap();
     assert_eq!(
@@ -170,7 +193,7 @@ async fn all_errors_are_reported() {
         ],
         "details": { "bundle": { "items": [{ "productId": category }] } },
     });
-    let paths = paths(received!(CreateProductInput, input).parse());
+    let paths = paths(received::<CreateProductInput>(input).await.parse());
     assert_eq!(
         paths,
         [
@@ -188,11 +211,13 @@ async fn all_errors_are_reported() {
 #[tokio::test]
 async fn absent_fields_stay_and_null_clears() {
     let (id, text) = product_id();
-    let parsed = received!(UpdateProductInput, json!({ "id": text })).parse();
+    let parsed = received::<UpdateProductInput>(json!({ "id": text }))
+        .await
+        .parse();
     assert_eq!(parsed.value.unwrap(), (id, ProductPatch::default()));
 
     let cleared = json!({ "id": text, "description": null, "brand": null, "supplierId": null, "price": null });
-    let parsed = received!(UpdateProductInput, cleared).parse();
+    let parsed = received::<UpdateProductInput>(cleared).await.parse();
     let expected = ProductPatch {
         description: Some(None),
         brand: Some(None),
@@ -206,7 +231,7 @@ async fn absent_fields_stay_and_null_clears() {
         "id": text, "sku": null, "slug": null, "name": null, "status": null, "category": null,
         "media": null, "details": null, "expectedRevision": 4,
     });
-    let parsed = received!(UpdateProductInput, recorded).parse();
+    let parsed = received::<UpdateProductInput>(recorded).await.parse();
     assert_eq!(parsed.expected_revision, Some(4));
     assert_eq!(
         paths(parsed),
@@ -220,23 +245,37 @@ async fn absent_fields_stay_and_null_clears() {
 #[tokio::test]
 async fn variables_without_a_value_clear_nothing() {
     let (id, text) = product_id();
-    let (engine, recorded) = recording!(UpdateProductInput);
+    let (engine, recorded) = recording();
     let query = "query ($id: ID!, $brand: String, $name: String) {
-        take(input: { id: $id, brand: $brand, name: $name }) }";
+        update_product(input: { id: $id, brand: $brand, name: $name }) }";
     let request = || GraphqlRequest::new(query).variable("id", text.as_str());
     send(&engine, request()).await;
     assert_eq!(
-        recorded.take().parse().value.unwrap(),
+        recorded.take::<UpdateProductInput>().parse().value.unwrap(),
         (id, ProductPatch::default())
     );
     send(&engine, request().variable("brand", Value::Null)).await;
-    assert_eq!(recorded.take().parse().value.unwrap().1.brand, Some(None));
+    assert_eq!(
+        recorded
+            .take::<UpdateProductInput>()
+            .parse()
+            .value
+            .unwrap()
+            .1
+            .brand,
+        Some(None)
+    );
     send(
         &engine,
         request().variable("brand", "Acme").variable("name", "N"),
     )
     .await;
-    let patch = recorded.take().parse().value.unwrap().1;
+    let patch = recorded
+        .take::<UpdateProductInput>()
+        .parse()
+        .value
+        .unwrap()
+        .1;
     assert_eq!(
         (patch.brand, patch.name),
         (Some(Some("Acme".to_owned())), Some("N".to_owned()))
@@ -249,27 +288,31 @@ async fn ids_of_another_type_are_refused() {
     let category = GlobalId::Category(CategoryId::random()).encode();
     for id in ["", "nothing", category.as_str()] {
         assert_eq!(
-            paths(received!(UpdateProductInput, json!({ "id": id })).parse()),
+            paths(
+                received::<UpdateProductInput>(json!({ "id": id }))
+                    .await
+                    .parse()
+            ),
             ["id"]
         );
         let both = json!({ "productId": id, "specs": [{ "key": "a" }] });
         assert_eq!(
-            paths(received!(SetSpecsInput, both).parse()),
+            paths(received::<SetSpecsInput>(both).await.parse()),
             ["productId", "specs.0"]
         );
         let refs = json!({ "productId": id, "specs": [{ "key": "a" }] });
         assert_eq!(
-            paths(received!(RemoveSpecsInput, refs).parse()),
+            paths(received::<RemoveSpecsInput>(refs).await.parse()),
             ["productId"]
         );
     }
     let other = json!({ "id": product, "name": null });
     assert_eq!(
-        paths(received!(UpdateCategoryInput, other.clone()).parse()),
+        paths(received::<UpdateCategoryInput>(other.clone()).await.parse()),
         ["id", "name"]
     );
     assert_eq!(
-        paths(received!(UpdateSupplierInput, other).parse()),
+        paths(received::<UpdateSupplierInput>(other).await.parse()),
         ["id", "name"]
     );
 }
@@ -279,11 +322,14 @@ async fn ids_of_reviews_must_be_of_reviews() {
     let (_, product) = product_id();
     for id in ["", "nothing", product.as_str()] {
         let named = json!({ "id": id });
-        let input = received!(DeleteReviewInput, named.clone());
+        let input = received::<DeleteReviewInput>(named.clone()).await;
         assert_eq!(paths(input.parse()), ["id"]);
-        assert_eq!(paths(received!(RemoveVoteInput, named).parse()), ["id"]);
+        assert_eq!(
+            paths(received::<RemoveVoteInput>(named).await.parse()),
+            ["id"]
+        );
         let edit = json!({ "id": id, "expectedRevision": 1, "body": null });
-        let input = received!(EditReviewInput, edit);
+        let input = received::<EditReviewInput>(edit).await;
         assert_eq!(paths(input.parse()), ["id", "body"]);
     }
 }
@@ -293,7 +339,7 @@ async fn reviews_keep_absent_fields() {
     let key = (ProductId::random(), ReviewId::random());
     let id = GlobalId::Review(key.0, key.1).encode();
     let edit = json!({ "id": id, "expectedRevision": 3 });
-    let parsed = received!(EditReviewInput, edit).parse();
+    let parsed = received::<EditReviewInput>(edit).await.parse();
     assert_eq!(parsed.value.unwrap(), (key, 3, ReviewPatch::default()));
 
     let edit = json!({
@@ -308,7 +354,7 @@ async fn reviews_keep_absent_fields() {
         title: Some(String::new()),
         ..ReviewPatch::default()
     };
-    let parsed = received!(EditReviewInput, edit).parse();
+    let parsed = received::<EditReviewInput>(edit).await.parse();
     assert_eq!(parsed.value.unwrap().2, expected);
 }
 
@@ -316,13 +362,11 @@ async fn reviews_keep_absent_fields() {
 async fn aspects_belong_to_a_kind_or_a_category() {
     let both = json!({ "kind": "book", "category": "books", "names": [] });
     for wrong in [both, json!({ "names": [] })] {
-        let input = received!(DefineReviewDimensionsInput, wrong);
+        let input = received::<DefineReviewDimensionsInput>(wrong).await;
         assert_eq!(paths(input.parse()), [""]);
     }
-    let input = received!(
-        DefineReviewDimensionsInput,
-        json!({ "kind": "book", "names": ["plot"] })
-    );
+    let input =
+        received::<DefineReviewDimensionsInput>(json!({ "kind": "book", "names": ["plot"] })).await;
     let value = input.parse().value.unwrap();
     assert_eq!(value.of, DimensionScope::Kind("book".to_owned()));
 }
@@ -331,47 +375,43 @@ async fn aspects_belong_to_a_kind_or_a_category() {
 async fn null_moves_a_category_to_the_top() {
     let id = GlobalId::Category(CategoryId::random()).encode();
     let parent = |input: UpdateCategoryInput| input.parse().value.unwrap().1.parent;
-    let input = received!(UpdateCategoryInput, json!({ "id": id }));
+    let input = received::<UpdateCategoryInput>(json!({ "id": id })).await;
     assert_eq!(parent(input), None);
-    let input = received!(UpdateCategoryInput, json!({ "id": id, "parent": null }));
+    let input = received::<UpdateCategoryInput>(json!({ "id": id, "parent": null })).await;
     assert_eq!(parent(input), Some(None));
-    let input = received!(UpdateCategoryInput, json!({ "id": id, "parent": "lamps" }));
+    let input = received::<UpdateCategoryInput>(json!({ "id": id, "parent": "lamps" })).await;
     assert_eq!(parent(input), Some(Some("lamps".to_owned())));
 }
 
 #[tokio::test]
 async fn keys_and_units_have_default_properties() {
-    let key = received!(DefineSpecKeyInput, json!({ "key": "fit", "type": "TEXT" }));
+    let key = received::<DefineSpecKeyInput>(json!({ "key": "fit", "type": "TEXT" })).await;
     let key = key.parse().value.unwrap();
     assert!(key.facetable && key.filterable && key.allowed_values.is_none());
-    let key = received!(
-        DefineSpecKeyInput,
-        json!({ "key": "fit", "type": "TEXT", "facetable": false, "filterable": null, "allowedValues": [] })
-    );
+    let given = json!({ "key": "fit", "type": "TEXT", "facetable": false, "filterable": null, "allowedValues": [] });
+    let key = received::<DefineSpecKeyInput>(given).await;
     let key = key.parse().value.unwrap();
     assert!(!key.facetable && key.filterable);
     assert_eq!(key.allowed_values, Some(Vec::new()));
 
-    let unit = received!(
-        DefineUnitInput,
-        json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 })
-    );
+    let unit = received::<DefineUnitInput>(
+        json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 }),
+    )
+    .await;
     let unit = unit.parse().value.unwrap();
     assert_eq!(
         (unit.id.as_str(), unit.factor, unit.offset),
         ("hand", 0.1016, 0.0)
     );
 
-    let patch = received!(
-        UpdateSpecKeyInput,
-        json!({ "key": "fit", "allowedValues": null })
-    );
+    let patch =
+        received::<UpdateSpecKeyInput>(json!({ "key": "fit", "allowedValues": null })).await;
     assert_eq!(patch.parse().value.unwrap().1.allowed_values, Some(None));
     let nulls = json!({
         "key": "fit", "label": null, "type": null, "dimension": null, "baseUnit": null,
         "facetable": null, "filterable": null, "aliases": null,
     });
-    let wrong = paths(received!(UpdateSpecKeyInput, nulls).parse());
+    let wrong = paths(received::<UpdateSpecKeyInput>(nulls).await.parse());
     assert_eq!(
         wrong,
         [
@@ -389,7 +429,7 @@ async fn keys_and_units_have_default_properties() {
 /// A value that is not of its type is refused before anything is written.
 #[tokio::test]
 async fn values_of_wrong_types_are_request_errors() {
-    let (engine, _) = recording!(CreateProductInput);
+    let (engine, _) = recording();
     for (field, value) in [
         ("media", json!([{ "url": 5, "kind": "IMAGE" }])),
         ("specs", json!([{ "key": "a", "date": "tomorrow" }])),
@@ -400,7 +440,7 @@ async fn values_of_wrong_types_are_request_errors() {
     ] {
         let mut input = json!({ "kind": "lamp", "name": "Luma", "category": "lamps" });
         input[field] = value;
-        let query = "query ($i: CreateProductInput!) { take(input: $i) }";
+        let query = "query ($i: CreateProductInput!) { create_product(input: $i) }";
         let answer = send(&engine, GraphqlRequest::new(query).variable("i", input)).await;
         let codes: Vec<_> = answer
             .errors
@@ -409,7 +449,7 @@ async fn values_of_wrong_types_are_request_errors() {
             .collect();
         assert_eq!(codes, ["BAD_USER_INPUT"], "{field}");
     }
-    let query = "{ take(input: { kind: \"lamp\", name: \"Luma\", category: \"lamps\",
+    let query = "{ create_product(input: { kind: \"lamp\", name: \"Luma\", category: \"lamps\",
         specs: [{ key: \"a\", number: 1e400 }] }) }";
     assert!(
         send(&engine, GraphqlRequest::new(query))
@@ -465,7 +505,7 @@ fn a_sort_is_by_a_key_or_by_a_spec() {
 }
 
 /// Returns a filter as a facet does, and accepts it as the filter of a list.
-struct Panel(ProductFilter, Recorded<ProductFilterInput>);
+struct Panel(ProductFilter, Recorded);
 
 #[Object]
 impl Panel {
@@ -481,7 +521,7 @@ impl Panel {
 /// Selects all fields of a facet's filter, sends the object back unchanged, and returns the
 /// received filter.
 async fn clicked(filter: ProductFilter) -> ProductFilter {
-    let recorded = Recorded::nothing();
+    let recorded = Recorded::default();
     let panel = Panel(filter, recorded.clone());
     let schema = Schema::build(panel, EmptyMutation, EmptySubscription);
     let engine = Engine::new(schema, crate::graphql::scalars()).unwrap();
@@ -493,7 +533,7 @@ async fn clicked(filter: ProductFilter) -> ProductFilter {
     let request = GraphqlRequest::new(query).variable("i", body["data"]["shown"].clone());
     let answer = send(&engine, request).await;
     assert_eq!(answer.errors, []);
-    recorded.take().filter().unwrap()
+    recorded.take::<ProductFilterInput>().filter().unwrap()
 }
 
 fn spec(test: SpecTest) -> ProductFilter {
