@@ -6,6 +6,8 @@
 
 mod context;
 mod cost;
+#[cfg(test)]
+pub(crate) mod described;
 mod failures;
 mod federation;
 mod filter_text;
@@ -60,11 +62,7 @@ pub fn engine() -> Result<Engine, ValidatorError> {
 /// # Errors
 /// [`ValidatorError`] if the schema is not valid GraphQL.
 pub fn subgraph() -> Result<Engine, ValidatorError> {
-    let query = SubgraphQuery::new(subgraph_sdl());
-    Engine::new(
-        with_types(Schema::build(query, Mutation, Subscription)),
-        scalars(),
-    )
+    Engine::new(subgraph_schema(), scalars())
 }
 
 /// Builds the engine of [`engine`], or that of [`subgraph`], whose database operations are traced with the name
@@ -76,9 +74,12 @@ pub fn traced_engine(is_subgraph: bool) -> Result<Engine, ValidatorError> {
     if !is_subgraph {
         return Engine::new(traced(schema()), scalars());
     }
+    Engine::new(traced(subgraph_schema()), scalars())
+}
+
+fn subgraph_schema() -> SchemaBuilder<SubgraphQuery, Mutation, Subscription> {
     let query = SubgraphQuery::new(subgraph_sdl());
-    let builder = with_types(Schema::build(query, Mutation, Subscription));
-    Engine::new(traced(builder), scalars())
+    with_types(Schema::build(query, Mutation, Subscription))
 }
 
 fn traced<Q: ObjectType + 'static>(
@@ -119,7 +120,7 @@ fn scalars() -> Scalars {
 mod tests {
     use apollo_compiler::Schema;
 
-    use super::engine;
+    use super::described::engine;
     use super::types::product::Book;
     use crate::execution::direct::DirectObject as _;
     use crate::execution::survey;
@@ -127,7 +128,7 @@ mod tests {
     /// The survey finds nothing but the expected non-null root fields, so every item is described.
     #[test]
     fn every_schema_item_has_a_description() {
-        let mut found = survey(engine().unwrap().sdl()).unwrap();
+        let mut found = survey(engine().sdl()).unwrap();
         found.sort();
         let expected =
             ["categories", "units"].map(|field| format!("Query.{field} is not nullable"));
@@ -137,7 +138,7 @@ mod tests {
     /// What is not listed here needs no look-up, so it is written directly.
     #[test]
     fn fields_of_products_are_written_directly() {
-        let engine = engine().unwrap();
+        let engine = engine();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         let fields = schema.get_object("Book").unwrap().fields.keys();
         let resolved = fields.filter(|name| Book::number_of(name).is_none());
@@ -155,7 +156,7 @@ mod tests {
     /// mutation; the payload has `userErrors`.
     #[test]
     fn mutations_take_an_input_and_return_a_payload_of_their_name() {
-        let engine = engine().unwrap();
+        let engine = engine();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         let mutations = &schema.get_object("Mutation").unwrap().fields;
         assert!(!mutations.is_empty());

@@ -63,6 +63,29 @@ impl Engine {
         })
     }
 
+    /// Builds an engine that knows a schema and resolves nothing but `__typename` and introspection. For tests that
+    /// call no resolver: otherwise the compiler makes a second copy of all resolvers for them.
+    #[cfg(test)]
+    pub(crate) fn without_resolvers(sdl: &str, scalars: Scalars) -> Result<Self, ValidatorError> {
+        use async_graphql::{EmptyMutation, EmptySubscription, Object};
+
+        struct Nothing;
+
+        #[Object(name = "Query")]
+        impl Nothing {
+            async fn nothing(&self) -> Option<bool> {
+                None
+            }
+        }
+
+        let nothing = Schema::build(Nothing, EmptyMutation, EmptySubscription);
+        Ok(Self {
+            validator: DocumentValidator::new(sdl, scalars)?,
+            sdl: sdl.into(),
+            ..Self::new(nothing, Scalars::none())?
+        })
+    }
+
     /// Runs the resolver of every field, and writes none directly: the reference for tests.
     #[must_use]
     pub fn resolving_every_field(mut self) -> Self {

@@ -41,11 +41,11 @@ mod tests {
     use vitrine_model::filter::{NumberTest, SpecTest};
 
     use super::*;
-    use crate::graphql::engine;
+    use crate::graphql::described::engine;
 
     #[test]
     fn a_filter_is_what_a_client_would_send() {
-        let engine = engine().unwrap();
+        let engine = engine();
         let text = r#"{ "category": "lamps", "not": { "brand": ["Acme"] },
                         "specs": [{ "key": "weight", "number": { "lte": 2, "unit": "kg" } }] }"#;
         let filter = product_filter(&engine, text).unwrap();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_wrong_filter_is_refused_with_its_path() {
-        let engine = engine().unwrap();
+        let engine = engine();
         let refused = |text: &str| product_filter(&engine, text).unwrap_err();
         for (text, said) in [
             ("{", "not JSON"),

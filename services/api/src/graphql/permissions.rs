@@ -247,7 +247,7 @@ mod tests {
     /// A new root field without a row fails here, and so does a row without a field.
     #[test]
     fn every_root_field_has_a_row_and_every_row_a_field() {
-        let engine = crate::graphql::engine().unwrap();
+        let engine = crate::graphql::described::engine();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         let rows: BTreeSet<_> = PERMISSIONS.iter().map(|(field, _)| *field).collect();
         assert_eq!(rows.len(), PERMISSIONS.len(), "a field has two rows");
@@ -266,7 +266,7 @@ mod tests {
     /// What a field shows to whom is in its description, in fixed words.
     #[test]
     fn fields_for_some_callers_have_a_row() {
-        let engine = crate::graphql::engine().unwrap();
+        let engine = crate::graphql::described::engine();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         for object in schema.types.values().filter_map(|ty| ty.as_object()) {
             let is_product = object.implements_interfaces.contains("Product");

@@ -42,8 +42,8 @@ fn parsed(sdl: &str) -> String {
 
 #[tokio::test]
 async fn introspection_describes_the_whole_schema() {
-    let subgraph = crate::graphql::subgraph().unwrap();
-    let served = crate::graphql::engine().unwrap();
+    let subgraph = crate::graphql::described::subgraph();
+    let served = crate::graphql::described::engine();
     for engine in [vehicle_schema::engine(), old_schema(), served, subgraph] {
         let rebuilt = rebuilt(&introspected(&engine).await);
         assert_eq!(parsed(&rebuilt), parsed(engine.sdl()));
@@ -133,7 +133,7 @@ async fn deprecated_parts_are_listed_when_asked_for() {
 
 #[tokio::test]
 async fn inputs_of_which_exactly_one_field_is_set_are_visible() {
-    let engine = crate::graphql::engine().unwrap();
+    let engine = crate::graphql::described::engine();
     let query = "{ one: __type(name: \"TextFilterInput\") { isOneOf }
         all: __type(name: \"ProductFilterInput\") { isOneOf } none: __type(name: \"Query\") { isOneOf } }";
     let expected = json!({ "one": { "isOneOf": true }, "all": { "isOneOf": false }, "none": { "isOneOf": null } });
@@ -142,7 +142,7 @@ async fn inputs_of_which_exactly_one_field_is_set_are_visible() {
 
 #[tokio::test]
 async fn scalars_name_their_specification() {
-    let engine = crate::graphql::engine().unwrap();
+    let engine = crate::graphql::described::engine();
     let answer = ask(
         &engine,
         "{ __schema { types { kind name specifiedByURL } } }",

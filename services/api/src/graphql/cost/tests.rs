@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::execution::{Engine, GraphqlRequest};
-use crate::graphql::{engine, subgraph};
+use crate::graphql::described::{engine, subgraph};
 
 const TREE: TreeShape = TreeShape {
     categories: 117,
@@ -16,14 +16,14 @@ const TREE: TreeShape = TreeShape {
 
 /// The cost of a query in microseconds, without that of every request.
 fn cost(query: &str) -> u64 {
-    let engine = engine().unwrap();
+    let engine = engine();
     let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
     prepared.cost(&SchemaCosts { tree: TREE })
 }
 
 /// The names of the fields of the schema, and of those that return lists of objects.
 fn fields() -> (BTreeSet<String>, BTreeSet<String>) {
-    let engine = subgraph().unwrap();
+    let engine = subgraph();
     let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
     let (mut all, mut lists) = (BTreeSet::new(), BTreeSet::new());
     for (name, ty) in &schema.types {
@@ -132,7 +132,7 @@ fn a_sort_by_spec_costs_in_every_form() {
     assert_eq!(list(r#"(sort: { spec: "weight" })"#), by_spec);
     assert_eq!(list("(sort: [{ key: PRICE }])"), list("") + ARGUMENT);
 
-    let engine = engine().unwrap();
+    let engine = engine();
     let with = |variables: &str, sort: &str, values: Value| {
         let mut request = GraphqlRequest::new(format!(
             "query({variables}) {{ products(sort: {sort}) {{ {facets} nodes {{ name }} }} }}"
@@ -166,7 +166,7 @@ fn all_values_of_facets_cost() {
 #[test]
 fn variables_count_as_their_values() {
     let query = "query($n: Int) { products(first: $n) { nodes { name } } }";
-    let engine = engine().unwrap();
+    let engine = engine();
     let with = |n: serde_json::Value| {
         let mut request = GraphqlRequest::new(query);
         request.variables.insert("n".to_owned(), n);
@@ -239,7 +239,7 @@ fn an_operation_costs_the_same_whatever_was_asked_before() {
         json!({ "sort": [{ "spec": "weight" }] }),
         json!({ "sort": [{ "key": "PRICE" }] }),
     ];
-    let shared = engine().unwrap();
+    let shared = engine();
     let cost = |engine: &Engine, variables: &Value| {
         let mut request = GraphqlRequest::new(query);
         request.variables = variables.as_object().unwrap().clone();
@@ -248,7 +248,7 @@ fn an_operation_costs_the_same_whatever_was_asked_before() {
     };
     for variables in asked.iter().chain(asked.iter().rev()) {
         for _ in 0..2 {
-            let fresh = cost(&engine().unwrap(), variables);
+            let fresh = cost(&engine(), variables);
             assert_eq!(cost(&shared, variables), fresh, "{variables}");
         }
     }

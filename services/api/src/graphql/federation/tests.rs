@@ -7,7 +7,7 @@ use async_graphql::{
 use serde_json::json;
 
 use crate::execution::{Engine, GraphqlRequest, Scalars, survey};
-use crate::graphql::{engine, subgraph};
+use crate::graphql::described::{engine, subgraph};
 
 /// A book.
 #[derive(SimpleObject)]
@@ -76,8 +76,8 @@ fn with_the_library_an_interface_with_keys_is_invalid() {
 /// The fields for routers add two roots that are never null, as their specification has them.
 #[test]
 fn what_is_for_routers_is_described() {
-    let without = survey(engine().unwrap().sdl()).unwrap();
-    let added = survey(subgraph().unwrap().sdl()).unwrap().into_iter();
+    let without = survey(engine().sdl()).unwrap();
+    let added = survey(subgraph().sdl()).unwrap().into_iter();
     let added = added.filter(|finding| !without.contains(finding));
     assert_eq!(
         added.collect::<Vec<_>>(),

@@ -5,8 +5,9 @@ use apollo_compiler::ast::Document;
 use apollo_compiler::schema::ExtendedType;
 
 use super::*;
+use crate::graphql::described::{engine, subgraph};
 use crate::graphql::permissions::PERMISSIONS;
-use crate::graphql::{engine, subgraph, subgraph_sdl};
+use crate::graphql::subgraph_sdl;
 
 /// The definitions of a schema that are not built in, without the directives that are added.
 fn plain_text(sdl: &str) -> String {
@@ -29,7 +30,7 @@ fn plain_text(sdl: &str) -> String {
 /// What storefronts read and what routers read differ by the directives only.
 #[test]
 fn a_subgraph_has_the_types_of_the_schema() {
-    let plain = Document::parse(engine().unwrap().sdl(), "schema.graphql").unwrap();
+    let plain = Document::parse(engine().sdl(), "schema.graphql").unwrap();
     let built_in = |definition: &Definition| {
         let name = definition.name().map(Name::as_str).unwrap_or_default();
         definition.as_directive_definition().is_some() && BUILT_IN.contains(&name)
@@ -41,7 +42,7 @@ fn a_subgraph_has_the_types_of_the_schema() {
 
 #[test]
 fn storefronts_see_nothing_of_federation() {
-    let engine = engine().unwrap();
+    let engine = engine();
     for word in [
         "_entities",
         "_Any",
@@ -52,7 +53,7 @@ fn storefronts_see_nothing_of_federation() {
     ] {
         assert!(!engine.sdl().contains(word), "{word}");
     }
-    let subgraph = subgraph().unwrap();
+    let subgraph = subgraph();
     assert!(subgraph.sdl().contains("_entities("));
     assert!(!subgraph_sdl().contains("_entities"));
 }
@@ -62,7 +63,7 @@ fn storefronts_see_nothing_of_federation() {
 fn every_directive_is_in_its_place() {
     let sdl = subgraph_sdl();
     let count = |text: &str| sdl.matches(text).count();
-    let engine = engine().unwrap();
+    let engine = engine();
     let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
     let products = schema.types.values().filter(|ty| {
         let object = ty.as_object();
@@ -134,7 +135,7 @@ fn reachable(schema: &Schema, without: &[&str]) -> BTreeSet<String> {
 /// A type that only hidden fields return is hidden, and no other type is.
 #[test]
 fn what_only_machinery_needs_is_inaccessible() {
-    let engine = engine().unwrap();
+    let engine = engine();
     let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
     let (all, accessible) = (reachable(&schema, &[]), reachable(&schema, &MACHINERY));
     let hidden: Vec<&String> = all.difference(&accessible).collect();
