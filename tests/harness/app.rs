@@ -493,7 +493,7 @@ impl App {
 const BATCH: usize = 1000;
 
 /// Databases that tests have left on the server that all share.
-static LEFT: LeftDatabases = LeftDatabases::new();
+static LEFT: LeftDatabases = LeftDatabases::new(4);
 
 /// Runs a test on an empty database of the server that all tests share. Afterwards background work
 /// is finished, and the whole database is audited. When the test fails, the database is
@@ -535,7 +535,7 @@ pub fn test_on_replica_set<F: AsyncFnOnce(&App, &Members)>(body: F) {
     let runtime = runtime();
     let members = runtime.block_on(Members::start());
     let members = members.expect("three mongods start");
-    let left = LeftDatabases::new();
+    let left = LeftDatabases::new(0);
     let started = Started::on(&members.uri(), &left, Box::new(|name| members.keep(name)));
     started.run(Box::pin(async {
         body(&started.app, &members).await;

@@ -12,8 +12,6 @@ use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::{Client, Database};
 use vitrine_model::id::ProductId;
 
-/// How many databases are left before the oldest is used: its last commands have ended by then.
-pub const SPARE: usize = 4;
 /// A database with more documents is dropped, which is faster than to empty it.
 pub const MAX_DOCUMENTS: i32 = 2_000;
 
@@ -21,8 +19,10 @@ pub const MAX_DOCUMENTS: i32 = 2_000;
 type Shape = BTreeMap<String, (Document, Vec<Document>)>;
 
 /// The databases of one server that tests have left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LeftDatabases {
+    /// How many stay left when one is taken.
+    spare: usize,
     names: Mutex<VecDeque<String>>,
     /// What a new database looks like.
     new: OnceLock<Shape>,
@@ -34,10 +34,12 @@ pub(crate) fn new_name() -> String {
 }
 
 impl LeftDatabases {
-    /// Creates a list of none.
+    /// Creates an empty list. The oldest database is used again only while more than `spare` are left: the last commands of
+    /// its test may not have ended before.
     #[must_use]
-    pub const fn new() -> Self {
+    pub const fn new(spare: usize) -> Self {
         Self {
+            spare,
             names: Mutex::new(VecDeque::new()),
             new: OnceLock::new(),
         }
@@ -60,12 +62,14 @@ impl LeftDatabases {
         Ok(())
     }
 
-    /// Empties the oldest database and returns its name, if there are more than [`SPARE`]. One with another shape is dropped,
+    /// Empties the oldest database and returns its name, if more than the spare ones are left. One with another shape is dropped,
     /// and so is one that cannot be emptied, for example because a killed process holds a lock in it.
     pub async fn take(&self, client: &Client) -> Option<String> {
         let oldest = {
             let mut names = self.names();
-            (names.len() > SPARE).then(|| names.pop_front()).flatten()?
+            (names.len() > self.spare)
+                .then(|| names.pop_front())
+                .flatten()?
         };
         let database = client.database(&oldest);
         if self.empty(&database).await.unwrap_or(false) {

@@ -40,7 +40,8 @@ impl OwnServer {
         let parameters = parameters(&admin(&server).await?).await?;
         Ok(Self {
             server,
-            left: LeftDatabases::new(),
+            // None is spared: [`OwnServer::leave`] ends all sessions.
+            left: LeftDatabases::new(0),
             parameters,
         })
     }

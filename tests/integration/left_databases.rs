@@ -2,7 +2,7 @@
 
 use mongodb::Database;
 use mongodb::bson::{Document, doc};
-use vitrine_harness::left_databases::{LeftDatabases, MAX_DOCUMENTS, SPARE};
+use vitrine_harness::left_databases::{LeftDatabases, MAX_DOCUMENTS};
 use vitrine_harness::test;
 
 /// A database with a validator, an index and some documents.
@@ -25,11 +25,10 @@ fn inserts(documents: i32) -> Document {
 /// back.
 async fn documents_after(database: &Database, command: Document) -> Option<u64> {
     create(database).await;
-    let left = LeftDatabases::new();
+    let left = LeftDatabases::new(0);
     left.learn(database).await.unwrap();
     database.run_command(command).await.unwrap();
     left.add(database.name().to_owned());
-    (0..SPARE).for_each(|spare| left.add(format!("spare_{spare}")));
     let taken = left.take(database.client()).await;
     let documents = database.collection::<Document>("indexed");
     let documents = documents.count_documents(doc! {}).await.unwrap();
@@ -62,5 +61,22 @@ fn a_database_comes_back_empty_if_it_has_the_shape_of_a_new_one() {
             let name = command.keys().next().unwrap().clone();
             assert_eq!(documents_after(&database, command).await, None, "{name}");
         }
+    });
+}
+
+#[test]
+fn a_database_comes_back_only_after_the_spare_ones() {
+    test(async |app| {
+        let name = format!("{}_left", app.store.database_name());
+        let database = app.direct().client().database(&name);
+        create(&database).await;
+        let left = LeftDatabases::new(1);
+        left.learn(&database).await.unwrap();
+        left.add(name.clone());
+        assert_eq!(left.take(database.client()).await, None);
+        left.add("another".to_owned());
+        assert_eq!(left.take(database.client()).await, Some(name));
+        assert_eq!(left.take(database.client()).await, None);
+        database.drop().await.unwrap();
     });
 }
