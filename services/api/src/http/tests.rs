@@ -154,11 +154,7 @@ struct Server {
 
 impl Server {
     async fn start(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
-        Self::of(Parts::new(capacity, configure)).await
-    }
-
-    /// Not generic, so that all callers of [`Server::start`] share one future.
-    async fn of(parts: Parts) -> Self {
+        let parts = Parts::new(capacity, configure);
         Self::listening(Duration::ZERO, parts, identity).await
     }
 
