@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 use vitrine_harness::pretty;
+use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, ProductBuilder, product, review, test};
 use vitrine_model::product::{
     Apparel, Book, Contributor, Details, Electronics, Grocery, Kind, Measurement, Movie,
@@ -724,6 +725,36 @@ fn more_than_a_thousand_reviews_make_an_outlier() {
         assert_eq!(*answer.at("/hit/isOutlier"), true);
         assert_eq!(*answer.at("/hit/ratingStats/count"), 1001);
         assert_eq!(*answer.at("/near/isOutlier"), false);
+    });
+}
+
+#[test]
+fn all_reviews_of_a_product_with_many_are_flagged_and_new_ones_as_they_are_stored() {
+    test(async |app| {
+        app.has([product("Hit"), product("Sudden")]).await;
+        app.start_profiler().await;
+        // A product, its reviews before and after an import, and how many are changed after they were stored.
+        let mut flagged = 0;
+        for (name, before, after, later) in [
+            ("Hit", 0, 100, 0),
+            ("Hit", 100, 150, 100),
+            ("Hit", 150, 200, 0),
+            ("Sudden", 0, 150, 0),
+        ] {
+            let reviews = (before..after).map(|at| review(name, format!("{name} {at}"), 5));
+            let ((), executed) = app.profile(app.has_reviews(reviews)).await;
+            if after > 100 {
+                flagged += usize::try_from(later).unwrap() + after - before;
+            }
+            let found = app.documents("reviews", doc! { "many": true }).await;
+            assert_eq!(found.len(), flagged, "{name} {after}");
+            let of_reviews = executed.iter().map(Executed::entry).filter(|entry| {
+                let collection = entry.get_str("ns").expect("each has one");
+                collection.ends_with(".reviews")
+            });
+            let updated = of_reviews.filter_map(|entry| entry.get_i32("nModified").ok());
+            assert_eq!(updated.sum::<i32>(), later, "{executed:?}");
+        }
     });
 }
 

@@ -296,6 +296,8 @@ impl Store {
         let claims = options.map_or(&[][..], |options| options.claims);
         let is_stored = |claim: &&Claim| reviews.iter().any(|(one, _)| one.id == claim.review);
         let claims = claims.iter().filter(is_stored).map(claim_document);
+        // First, so that reviews with which a product passes the threshold are inserted with the flag.
+        let changes = fold_reviews(&mut states, &by_product, now);
         if !self
             .insert_new(session, MUTATIONS, claims.collect())
             .await?
@@ -305,8 +307,7 @@ impl Store {
         {
             return Ok(None);
         }
-        self.fold_into(session, &mut states, &by_product, now)
-            .await?;
+        self.write_folded(session, &mut states, changes).await?;
         Ok(Some(stored))
     }
 
@@ -434,25 +435,28 @@ impl Store {
         reviews: &BTreeMap<ProductId, Vec<Review>>,
         now: Timestamp,
     ) -> Result<(), TransactionError> {
-        let (mut months, mut stale_ranks) = (Vec::new(), Vec::new());
+        let changes = fold_reviews(states, reviews, now);
+        self.write_folded(session, states, changes).await
+    }
+
+    /// Writes products after [`fold_reviews`]. Their reviews are stored already.
+    async fn write_folded(
+        &self,
+        session: &mut ClientSession,
+        states: &mut HashMap<ProductId, FoldState>,
+        changes: FoldChanges,
+    ) -> Result<(), TransactionError> {
         for (id, state) in &mut *states {
-            let ratings = state.computed.stats.histogram;
-            let outcome = state.computed.fold(&reviews[id], now);
-            if outcome.refill {
+            if changes.refill.contains(id) {
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
-            }
-            state.update_outlier(now);
-            months.extend(month_updates(*id, &outcome));
-            // Votes and edits of texts change no rank.
-            if state.computed.stats.histogram != ratings {
-                stale_ranks.extend(state.stale_ranks(*id, now));
             }
         }
         let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
         self.update_each(session, products::COLLECTION, updates)
             .await?;
-        self.update_each(session, "rating_months", months).await?;
-        self.mark_stale_ranks(session, stale_ranks).await?;
+        self.update_each(session, "rating_months", changes.months)
+            .await?;
+        self.mark_stale_ranks(session, changes.stale_ranks).await?;
         self.flag_many(session, states).await
     }
 
@@ -585,9 +589,9 @@ impl Store {
         Ok(())
     }
 
-    /// Flags the reviews of products that have just passed the threshold for many reviews, so that
-    /// filtered lists find them in their partial indexes. Uncounted reviews get the flag when they
-    /// are counted. A product below the threshold has only few reviews to filter.
+    /// Flags the earlier reviews of products that have just passed the threshold for many reviews, so
+    /// that filtered lists find them in their partial indexes. Uncounted reviews without the flag get
+    /// it when they are counted. A product below the threshold has only few reviews to filter.
     pub(crate) async fn flag_many(
         &self,
         session: &mut ClientSession,
@@ -598,8 +602,11 @@ impl Store {
         if becomes_many.is_empty() {
             return Ok(());
         }
-        let counted =
-            doc! { "product_id": { "$in": becomes_many }, "applied": { "$exists": true } };
+        let counted = doc! {
+            "product_id": { "$in": becomes_many },
+            "applied": { "$exists": true },
+            "many": { "$exists": false },
+        };
         let reviews = self.documents(reviews::COLLECTION);
         reviews
             .update_many(counted, doc! { "$set": { "many": true } })
@@ -712,6 +719,42 @@ impl FoldState {
     pub(crate) fn stale_ranks(&self, id: ProductId, now: Timestamp) -> Option<Document> {
         let is_stale = Ranks::of(&self.computed.stats, self.interest) != self.ranks;
         is_stale.then(|| ranks::stale_row(id, self.computed.stats.fold_seq, now))
+    }
+}
+
+/// What a fold changes beside the states of products.
+struct FoldChanges {
+    /// The products whose top reviews have to be read.
+    refill: BTreeSet<ProductId>,
+    months: Vec<Document>,
+    stale_ranks: Vec<Document>,
+}
+
+/// Folds reviews into the states of their products.
+fn fold_reviews(
+    states: &mut HashMap<ProductId, FoldState>,
+    reviews: &BTreeMap<ProductId, Vec<Review>>,
+    now: Timestamp,
+) -> FoldChanges {
+    let mut refill = BTreeSet::new();
+    let (mut months, mut stale_ranks) = (Vec::new(), Vec::new());
+    for (id, state) in states {
+        let ratings = state.computed.stats.histogram;
+        let outcome = state.computed.fold(&reviews[id], now);
+        if outcome.refill {
+            refill.insert(*id);
+        }
+        state.update_outlier(now);
+        months.extend(month_updates(*id, &outcome));
+        // Votes and edits of texts change no rank.
+        if state.computed.stats.histogram != ratings {
+            stale_ranks.extend(state.stale_ranks(*id, now));
+        }
+    }
+    FoldChanges {
+        refill,
+        months,
+        stale_ranks,
     }
 }
 
