@@ -48,6 +48,7 @@ mod leases;
 mod left_databases;
 mod lists;
 mod lists_from_rows;
+mod local_mongod;
 mod mappings;
 mod members;
 mod merges;

@@ -1,38 +1,30 @@
-//! Tests with real servers: downloaded, started, stopped, killed and started again.
-#![expect(
-    clippy::unwrap_used,
-    reason = "clippy exempts only the bodies of tests, and here is nothing else"
-)]
+//! A local mongod: downloaded, started, stopped, killed and started again.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::{env, fs};
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
+use vitrine_harness::eventually;
+use vitrine_harness::mongod::find_mongod;
 use vitrine_mongod::{
     ExitReason, Instance, Mongod, ReplicaSet, Search, StartError, StartOptions, StopError,
 };
 
-const PINNED: &str = include_str!("../../../docker/mongodb-version").trim_ascii();
+const PINNED: &str = include_str!("../../docker/mongodb-version").trim_ascii();
 
 /// Set for a second process of this test binary, which then runs an instance until it is killed.
 const HOLD: &str = "VITRINE_TEST_HOLD";
 
-/// The binary that all tests share, downloaded once per target directory.
-async fn mongod() -> Mongod {
-    let cache_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mongod");
-    provisioned_in(cache_dir).await
-}
-
-async fn provisioned_in(cache_dir: PathBuf) -> Mongod {
+async fn provisioned_in(cache_dir: &Path) -> Mongod {
     let search = Search {
-        cache_dir,
+        cache_dir: cache_dir.to_owned(),
         provision: true,
         ..Search::default()
     };
@@ -62,7 +54,7 @@ fn options(data_dir: &Path) -> StartOptions {
 }
 
 async fn start(data_dir: &Path) -> Instance {
-    Instance::start(&mongod().await, &options(data_dir))
+    Instance::start(&find_mongod().await.unwrap(), &options(data_dir))
         .await
         .unwrap()
 }
@@ -89,14 +81,6 @@ fn is_running(pid: u32) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-async fn exits(pid: u32) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while is_running(pid) && Instant::now() < deadline {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    !is_running(pid)
-}
-
 fn kill(pid: u32) {
     let kill = Command::new("kill").args(["-9", &pid.to_string()]).status();
     assert!(kill.unwrap().success());
@@ -105,7 +89,7 @@ fn kill(pid: u32) {
 #[tokio::test]
 async fn concurrent_downloads_produce_one_binary_of_the_pinned_version() {
     let cache = tempfile::tempdir().unwrap();
-    let find = || provisioned_in(cache.path().to_owned());
+    let find = || provisioned_in(cache.path());
     let (first, second) = tokio::join!(find(), find());
     assert_eq!(first.version().to_string(), PINNED);
     assert_eq!(first.path(), second.path());
@@ -169,38 +153,34 @@ async fn three_members_elect_one_primary() {
     let data = tempfile::tempdir().unwrap();
     let members = ["a", "b", "c"].map(|name| options(&data.path().join(name)));
     let election = Duration::from_secs(2);
-    let set = ReplicaSet::start(&mongod().await, &members, election)
+    let set = ReplicaSet::start(&find_mongod().await.unwrap(), &members, election)
         .await
         .unwrap();
-    let mut answers = Vec::new();
-    for member in set.members() {
-        answers.push(member.is_primary().await);
-    }
-    answers.sort_unstable();
-    assert_eq!(answers, [false, false, true]);
+    // Until one is elected again, if the machine was too busy for heartbeats.
+    let one = async || {
+        let mut primaries = 0;
+        for member in set.members() {
+            primaries += u32::from(member.is_primary().await);
+        }
+        (primaries == 1).then_some(())
+    };
+    eventually("one primary", Duration::from_secs(20), one).await;
     let client = Client::with_uri_str(set.uri()).await.unwrap();
     let things = client.database("test").collection("things");
     things.insert_one(doc! { "_id": 1 }).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_second_start_keeps_the_data_and_the_port_and_is_quick() {
+async fn a_second_start_keeps_the_data_and_the_port() {
     let data = tempfile::tempdir().unwrap();
     let first = start(data.path()).await;
     insert(&first, 1).await;
     let uri = first.uri().to_owned();
     first.stop().await.unwrap();
 
-    let mongod = mongod().await;
-    let begin = Instant::now();
-    let second = Instance::start(&mongod, &options(data.path()))
-        .await
-        .unwrap();
-    let took = begin.elapsed();
+    let second = start(data.path()).await;
     assert_eq!(second.uri(), uri);
     assert_eq!(count(&second).await, 1);
-    // Usually a fraction of a second; the margin is for busy machines.
-    assert!(took < Duration::from_secs(5), "{took:?}");
     second.stop().await.unwrap();
 }
 
@@ -266,7 +246,8 @@ async fn after_kill_9_of_the_owner_no_mongod_is_left_and_the_next_start_recovers
     owner.kill().unwrap();
     owner.wait().unwrap();
     let next = start(data.path()).await;
-    assert!(exits(pid).await);
+    let gone = async || (!is_running(pid)).then_some(());
+    eventually("the end of mongod", Duration::from_secs(20), gone).await;
     assert_eq!(count(&next).await, 1);
     next.stop().await.unwrap();
 }
@@ -274,8 +255,8 @@ async fn after_kill_9_of_the_owner_no_mongod_is_left_and_the_next_start_recovers
 /// Starts this test binary once more, as a process that owns an instance with one document;
 /// returns it with the process id of its mongod.
 fn hold_in_another_process(data_dir: &Path) -> (Child, u32) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "holder", "--nocapture"]);
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "local_mongod::holder", "--nocapture"]);
     command.env(HOLD, data_dir).stdout(Stdio::piped());
     let mut owner = command.spawn().unwrap();
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
@@ -293,7 +274,7 @@ async fn holder() {
         clippy::disallowed_methods,
         reason = "a process has no other argument here"
     )]
-    let Some(data_dir) = std::env::var_os(HOLD) else {
+    let Some(data_dir) = env::var_os(HOLD) else {
         return;
     };
     let instance = start(Path::new(&data_dir)).await;
