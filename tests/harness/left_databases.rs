@@ -1,7 +1,7 @@
-//! Databases that tests have left, emptied for the next tests: building all indexes takes longer than
+//! Databases that tests have left, made as new for the next tests: building all indexes takes longer than
 //! most tests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,11 +12,34 @@ use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::{Client, Database};
 use vitrine_model::id::ProductId;
 
-/// A database with more documents is dropped, which is faster than to empty it.
-pub const MAX_DOCUMENTS: i32 = 2_000;
+use crate::profile::PROFILE;
 
-/// Collections with their options and indexes.
-type Shape = BTreeMap<String, (Document, Vec<Document>)>;
+/// A collection with more documents is created again, which is faster than to empty it.
+pub const MAX_DOCUMENTS: i32 = 200;
+
+/// A database in which more collections would have to be created again is dropped.
+const MAX_CREATED: usize = 10;
+
+/// The collection of the definitions of views, which are not compared: a database with one is dropped.
+const VIEWS: &str = "system.views";
+
+/// Collections by their names.
+type Shape = BTreeMap<String, Collection>;
+
+/// A collection as the catalogue of the server has it.
+#[derive(Debug)]
+struct Collection {
+    options: Document,
+    indexes: Vec<Document>,
+}
+
+impl PartialEq for Collection {
+    /// Compares text: documents are equal whatever the order of their fields, and that of an index matters.
+    fn eq(&self, other: &Self) -> bool {
+        let text = |one: &Self| format!("{} {:?}", one.options, one.indexes);
+        text(self) == text(other)
+    }
+}
 
 /// The databases of one server that tests have left.
 #[derive(Debug)]
@@ -62,8 +85,9 @@ impl LeftDatabases {
         Ok(())
     }
 
-    /// Empties the oldest database and returns its name, if more than the spare ones are left. One with another shape is dropped,
-    /// and so is one that cannot be emptied, for example because a killed process holds a lock in it.
+    /// Empties the oldest database and returns its name, if more than the spare ones are left. Collections that differ from
+    /// those of a new one are created again. A database with many of them is dropped, and so is one that cannot be emptied, for
+    /// example because a killed process holds a lock in it.
     pub async fn take(&self, client: &Client) -> Option<String> {
         let oldest = {
             let mut names = self.names();
@@ -80,26 +104,54 @@ impl LeftDatabases {
         None
     }
 
-    /// Removes all documents; returns false if the database is not as a new one then.
+    /// Returns whether a database has the collections of a new one, with their options and indexes.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn is_new(&self, database: &Database) -> Result<bool> {
+        Ok(self.new.get() == Some(&shape(database).await?))
+    }
+
+    /// Makes a database as a new one, without documents; returns false if too much of it has changed.
     async fn empty(&self, database: &Database) -> Result<bool> {
         let Some(new) = self.new.get() else {
             return Ok(false);
         };
-        if shape(database).await? != *new {
+        let found = shape(database).await?;
+        if found.contains_key(PROFILE) {
+            database.run_command(doc! { "profile": 0 }).await?;
+        }
+        let counts = documents(database, new).await?;
+        let is_large = |name: &&String| counts.get(*name).is_some_and(|n| *n > MAX_DOCUMENTS);
+        let names: BTreeSet<&String> = new.keys().chain(found.keys()).collect();
+        let (created, kept): (Vec<&String>, Vec<&String>) = names
+            .into_iter()
+            .partition(|name| found.get(*name) != new.get(*name) || is_large(name));
+        if created.len() > MAX_CREATED || created.iter().any(|name| *name == VIEWS) {
             return Ok(false);
         }
-        let (filled, documents) = filled_collections(database, new).await?;
-        if documents > MAX_DOCUMENTS {
-            return Ok(false);
-        }
-        if let Some((last, others)) = filled.split_last() {
-            for name in others {
-                clear(database, name, Acknowledgment::Nodes(1)).await?;
+        let is_profile = |name: &&&String| name.as_str() == PROFILE;
+        for name in created.iter().filter(|name| !is_profile(name)) {
+            let collection = database.collection::<Document>(name);
+            collection.drop().write_concern(at_once()).await?;
+            if let Some(collection) = new.get(*name) {
+                create(database, name, collection).await?;
             }
-            // A majority that has the last deletion has the earlier ones too.
-            clear(database, last, Acknowledgment::Majority).await?;
         }
-        Ok(true)
+        for name in kept.into_iter().filter(|name| counts.contains_key(*name)) {
+            let collection = database.collection::<Document>(name);
+            let deleted = collection.delete_many(doc! {}).write_concern(at_once());
+            deleted.await?;
+        }
+        // Waits until a majority has all of that: the note follows it in the oplog.
+        let note = doc! { "appendOplogNote": 1, "data": {}, "writeConcern": { "w": "majority" } };
+        let admin = database.client().database("admin");
+        admin.run_command(note).await?;
+        // The last commands that were profiled have ended by now.
+        if created.iter().any(|name| is_profile(&name)) {
+            database.collection::<Document>(PROFILE).drop().await?;
+        }
+        Ok(created.is_empty() || shape(database).await? == *new)
     }
 
     fn names(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
@@ -107,13 +159,23 @@ impl LeftDatabases {
     }
 }
 
-async fn clear(database: &Database, name: &str, acknowledgment: Acknowledgment) -> Result<()> {
-    let concern = WriteConcern::builder().w(acknowledgment).build();
-    let collection = database.collection::<Document>(name);
-    collection
-        .delete_many(doc! {})
-        .write_concern(concern)
-        .await?;
+/// A command that is acknowledged by one member.
+fn at_once() -> WriteConcern {
+    WriteConcern::builder().w(Acknowledgment::Nodes(1)).build()
+}
+
+/// Creates a collection as a new database has it.
+async fn create(database: &Database, name: &str, collection: &Collection) -> Result<()> {
+    let mut create = doc! { "create": name, "writeConcern": { "w": 1 } };
+    create.extend(collection.options.clone());
+    database.run_command(create).await?;
+    let is_other = |index: &&Document| index.get_str("name").ok() != Some("_id_");
+    let others = collection.indexes.iter().filter(is_other);
+    let others: Vec<Document> = others.cloned().collect();
+    if !others.is_empty() {
+        let indexes = doc! { "createIndexes": name, "indexes": others, "writeConcern": { "w": 1 } };
+        database.run_command(indexes).await?;
+    }
     Ok(())
 }
 
@@ -136,14 +198,15 @@ async fn shape(database: &Database) -> Result<Shape> {
         let indexes = indexes.iter().filter_map(Bson::as_document);
         let mut indexes: Vec<Document> = indexes.cloned().collect();
         indexes.sort_by_key(|index| index.get_str("name").unwrap_or_default().to_owned());
-        shape.insert(name.to_owned(), (options.clone(), indexes));
+        let options = options.clone();
+        shape.insert(name.to_owned(), Collection { options, indexes });
     }
     Ok(shape)
 }
 
-/// Returns the collections that have documents, and how many documents these are, in one command. Counting stops in each
-/// after one more than [`MAX_DOCUMENTS`].
-async fn filled_collections(database: &Database, shape: &Shape) -> Result<(Vec<String>, i32)> {
+/// Returns the number of documents of each collection that is not empty, in one command. Counting stops after one more than
+/// [`MAX_DOCUMENTS`].
+async fn documents(database: &Database, shape: &Shape) -> Result<BTreeMap<String, i32>> {
     let counted = |name: &String| {
         let group = doc! { "_id": name, "documents": { "$sum": 1 } };
         [
@@ -155,10 +218,12 @@ async fn filled_collections(database: &Database, shape: &Shape) -> Result<(Vec<S
     let stages = iter::once(doc! { "$documents": [] }).chain(shape.keys().map(union));
     let counts = database.aggregate(stages).await?;
     let counts: Vec<Document> = counts.try_collect().await?;
-    let (mut filled, mut all) = (Vec::new(), 0);
-    for count in counts {
-        filled.push(count.get_str("_id").map_err(Error::custom)?.to_owned());
-        all += count.get_i32("documents").map_err(Error::custom)?;
-    }
-    Ok((filled, all))
+    let count = |count: &Document| {
+        let name = count.get_str("_id").map_err(Error::custom)?;
+        Ok((
+            name.to_owned(),
+            count.get_i32("documents").map_err(Error::custom)?,
+        ))
+    };
+    counts.iter().map(count).collect()
 }

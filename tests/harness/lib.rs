@@ -24,7 +24,7 @@
 //! | [`browser`] | a headless browser for its pages |
 //! | [`mongod`] | the database server of a test run |
 //! | [`own_server`] | servers for tests that make the server fail |
-//! | [`left_databases`] | databases that tests have left, emptied for the next tests |
+//! | [`left_databases`] | databases that tests have left, made as new for the next tests |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
 //! | [`expensive`] | the most expensive requests that a stranger may send |

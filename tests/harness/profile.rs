@@ -113,7 +113,7 @@ impl App {
     }
 }
 
-const PROFILE: &str = "system.profile";
+pub(crate) const PROFILE: &str = "system.profile";
 
 impl Executed {
     /// Returns the number of index keys that the server examined.
