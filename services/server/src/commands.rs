@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use futures_util::future::LocalBoxFuture;
 use tokio::signal::unix::{SignalKind, signal};
 use vitrine_api::graphql;
 use vitrine_domain::Catalog;
@@ -32,15 +33,20 @@ use crate::telemetry;
 
 /// Runs the command. Returns the exit code of the process.
 ///
+/// Not an `async fn`: the compiler generates code for the body of a public one, here all commands, even for the tests of this
+/// crate, which do not call it.
+///
 /// # Errors
 /// One message that says what was attempted, what is wrong and what to do.
-pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let traces = telemetry::start(&cli)?;
-    let code = Box::pin(run_command(cli)).await;
-    if let Some(traces) = traces {
-        traces.stop().await;
-    }
-    code
+pub fn run(cli: Cli) -> LocalBoxFuture<'static, anyhow::Result<ExitCode>> {
+    Box::pin(async {
+        let traces = telemetry::start(&cli)?;
+        let code = Box::pin(run_command(cli)).await;
+        if let Some(traces) = traces {
+            traces.stop().await;
+        }
+        code
+    })
 }
 
 async fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
