@@ -180,6 +180,7 @@ fn rows_of_categories_that_are_listed_often_are_loaded() {
 fn lists_from_rows_show_own_writes_and_follow_another_process() {
     test(async |app| {
         app.has(stock()).await;
+        let app = &app.on_own_connections(BOUND).await;
         load_rows(app).await;
         let asked = list(FILTERS[1], "PRICE", "ASCENDING", "first: 20");
         let slugs = async || -> Vec<String> {
