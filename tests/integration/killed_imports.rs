@@ -275,7 +275,8 @@ fn an_import_that_is_killed_while_it_reads_is_completed_by_the_next() {
 
 /// Kills an import before a command; returns whether it came so far.
 async fn kill(app: &App, files: &Files, data: Document, skip: i32) -> bool {
-    let mut stuck = doc! { "blockConnection": true, "blockTimeMS": 120_000 };
+    // The import is killed within a second. The fail point is set back only when the command that it holds has ended.
+    let mut stuck = doc! { "blockConnection": true, "blockTimeMS": 10_000 };
     stuck.extend(data);
     let set = doc! { "configureFailPoint": "failCommand", "mode": { "skip": skip }, "data": stuck };
     let entered = admin(app, set).await.unwrap();
