@@ -30,8 +30,8 @@ const GROUP: usize = FEW / 8;
 /// How much more the longer feed may take: a third of a byte for each row that it is longer by.
 const TOLERANCE: usize = 8 * 1024;
 /// The same where a thread reads ahead, because how far it is ahead depends on chance, and for Parquet, whose files have a
-/// list of row groups: ten bytes for each row.
-const TOLERANCE_AHEAD: usize = 10 * (MANY - FEW);
+/// list of row groups: eight bytes for each row.
+const TOLERANCE_AHEAD: usize = 8 * (MANY - FEW);
 
 /// The text of a row: they differ, so that nothing is shared or packed to nothing.
 fn text(row: usize) -> String {
