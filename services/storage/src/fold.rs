@@ -296,7 +296,7 @@ impl Store {
         let claims = options.map_or(&[][..], |options| options.claims);
         let is_stored = |claim: &&Claim| reviews.iter().any(|(one, _)| one.id == claim.review);
         let claims = claims.iter().filter(is_stored).map(claim_document);
-        // First, so that reviews with which a product passes the threshold are inserted with the flag.
+        // Before the insert, so that the reviews with which a product passes the threshold are stored with the flag.
         let changes = fold_reviews(&mut states, &by_product, now);
         if !self
             .insert_new(session, MUTATIONS, claims.collect())
