@@ -33,11 +33,20 @@ struct Collection {
     indexes: Vec<Document>,
 }
 
+impl Collection {
+    /// Returns the fields of all indexes, in their order.
+    fn indexed_fields(&self) -> impl Iterator<Item = &String> {
+        let keys = self.indexes.iter().map(|index| index.get_document("key"));
+        keys.flatten().flat_map(Document::keys)
+    }
+}
+
 impl PartialEq for Collection {
-    /// Compares text: documents are equal whatever the order of their fields, and that of an index matters.
     fn eq(&self, other: &Self) -> bool {
-        let text = |one: &Self| format!("{} {:?}", one.options, one.indexes);
-        text(self) == text(other)
+        // Documents are equal whatever the order of their fields, which matters in an index.
+        self.options == other.options
+            && self.indexes == other.indexes
+            && self.indexed_fields().eq(other.indexed_fields())
     }
 }
 
@@ -85,9 +94,9 @@ impl LeftDatabases {
         Ok(())
     }
 
-    /// Empties the oldest database and returns its name, if more than the spare ones are left. Collections that differ from
-    /// those of a new one are created again. A database with many of them is dropped, and so is one that cannot be emptied, for
-    /// example because a killed process holds a lock in it.
+    /// Makes the oldest database as a new one and returns its name, if more than the spare ones are left. Collections that
+    /// differ from those of a new one, and large ones, are created again. A database with many of them is dropped, and so is one
+    /// with views, and one that cannot be emptied, for example because a killed process holds a lock in it.
     pub async fn take(&self, client: &Client) -> Option<String> {
         let oldest = {
             let mut names = self.names();
@@ -117,8 +126,9 @@ impl LeftDatabases {
         let Some(new) = self.new.get() else {
             return Ok(false);
         };
-        let found = shape(database).await?;
-        if found.contains_key(PROFILE) {
+        let mut found = shape(database).await?;
+        let was_profiled = found.remove(PROFILE).is_some();
+        if was_profiled {
             database.run_command(doc! { "profile": 0 }).await?;
         }
         let counts = documents(database, new).await?;
@@ -130,8 +140,7 @@ impl LeftDatabases {
         if created.len() > MAX_CREATED || created.iter().any(|name| *name == VIEWS) {
             return Ok(false);
         }
-        let is_profile = |name: &&&String| name.as_str() == PROFILE;
-        for name in created.iter().filter(|name| !is_profile(name)) {
+        for name in &created {
             let collection = database.collection::<Document>(name);
             collection.drop().write_concern(at_once()).await?;
             if let Some(collection) = new.get(*name) {
@@ -148,10 +157,10 @@ impl LeftDatabases {
         let admin = database.client().database("admin");
         admin.run_command(note).await?;
         // The last commands that were profiled have ended by now.
-        if created.iter().any(|name| is_profile(&name)) {
+        if was_profiled {
             database.collection::<Document>(PROFILE).drop().await?;
         }
-        Ok(created.is_empty() || shape(database).await? == *new)
+        Ok(created.is_empty() || self.is_new(database).await?)
     }
 
     fn names(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
