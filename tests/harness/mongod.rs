@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use vitrine_mongod::{Instance, Mongod, StartOptions};
 
 use crate::environment::{search, target_dir};
+use crate::process::signal;
 
 /// The server that all tests share.
 static SHARED: LazyLock<Server> = LazyLock::new(|| {
@@ -73,7 +74,7 @@ impl Server {
     /// # Panics
     /// When it is gone.
     pub fn freeze(&self) {
-        signal(self.instance.pid(), "STOP");
+        self.signal("STOP");
     }
 
     /// Thaws a frozen server.
@@ -81,7 +82,12 @@ impl Server {
     /// # Panics
     /// When it is gone.
     pub fn thaw(&self) {
-        signal(self.instance.pid(), "CONT");
+        self.signal("CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = signal(self.instance.pid(), name);
+        assert!(sent, "the server is gone");
     }
 
     /// Keeps the directory when the process ends; returns how to open a database in it.
@@ -119,17 +125,6 @@ impl Server {
 /// When there is none.
 pub async fn find_mongod() -> anyhow::Result<Mongod> {
     Ok(Mongod::find(&search(), &|line| eprintln!("{line}")).await?)
-}
-
-/// Sends a signal to a process: `STOP`, `CONT`, `KILL`.
-///
-/// # Panics
-/// When the process is gone.
-pub(crate) fn signal(pid: u32, signal: &str) {
-    let sent = Command::new("kill")
-        .args(["-s", signal, &pid.to_string()])
-        .status();
-    assert!(sent.expect("kill runs").success(), "process {pid} is gone");
 }
 
 const KEPT: &str = "kept";

@@ -79,6 +79,19 @@ pub fn run(arguments: &[&str]) -> Output {
         .expect("the binary runs")
 }
 
+/// Sends a signal to a process: `CONT`, `KILL`, `STOP`, `TERM`, or `0`, which does nothing. Returns false if it is gone.
+///
+/// # Panics
+/// When there is no shell.
+#[must_use]
+pub fn signal(pid: u32, signal: &str) -> bool {
+    let mut shell = Command::new("/bin/sh");
+    // Part of the shell: not every machine has a program of this name.
+    shell.args(["-c", "kill \"-$0\" \"$1\"", signal, &pid.to_string()]);
+    let sent = shell.stderr(Stdio::null()).status();
+    sent.expect("a shell runs").success()
+}
+
 impl Service {
     /// Starts the binary and collects its output.
     ///
@@ -186,9 +199,7 @@ impl Service {
     /// # Panics
     /// When it is gone.
     pub fn signal(&self, signal: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &pid]).status();
-        assert!(sent.expect("kill runs").success(), "the service is gone");
+        assert!(self::signal(self.child.id(), signal), "the service is gone");
     }
 
     /// Returns whether it has ended.

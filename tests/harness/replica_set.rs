@@ -11,7 +11,8 @@ use mongodb::bson::doc;
 use vitrine_mongod::{ReplicaSet, StartOptions};
 
 use crate::eventually;
-use crate::mongod::{RunDirectory, find_mongod, signal};
+use crate::mongod::{RunDirectory, find_mongod};
+use crate::process::signal;
 
 /// The election timeout: how long members wait for the primary before they elect another one.
 const ELECTION: Duration = Duration::from_secs(2);
@@ -197,7 +198,8 @@ impl Members {
     }
 
     fn signal(&self, member: usize, name: &str) {
-        signal(self.set.members()[member].pid(), name);
+        let sent = signal(self.set.members()[member].pid(), name);
+        assert!(sent, "member {member} is gone");
     }
 }
 

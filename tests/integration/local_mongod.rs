@@ -13,6 +13,7 @@ use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
 use vitrine_harness::eventually;
 use vitrine_harness::mongod::find_mongod;
+use vitrine_harness::process::signal;
 use vitrine_mongod::{
     ExitReason, Instance, Mongod, ReplicaSet, Search, StartError, StartOptions, StopError,
 };
@@ -79,11 +80,6 @@ fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
-fn kill(pid: u32) {
-    let kill = Command::new("kill").args(["-9", &pid.to_string()]).status();
-    assert!(kill.unwrap().success());
 }
 
 #[tokio::test]
@@ -228,7 +224,7 @@ async fn a_killed_mongod_is_noticed_and_the_next_start_recovers() {
     let mut first = start(data.path()).await;
     insert(&first, 1).await;
     assert!(first.exit().is_none());
-    kill(first.pid());
+    assert!(signal(first.pid(), "KILL"));
     let error = first.stop().await.unwrap_err();
     assert!(
         matches!(error, StopError::Exited(ExitReason::Unexplained { status, .. }) if status == "signal 9")

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_harness::environment::workspace_dir;
-use vitrine_harness::process::{Service, binary, may_have_huge_pages, run};
+use vitrine_harness::process::{Service, binary, may_have_huge_pages, run, signal};
 use vitrine_harness::{eventually, http, mongod, product, test};
 use vitrine_model::money::Currency;
 use vitrine_mongod::Claim;
@@ -71,23 +71,18 @@ pub(crate) async fn add_products(uri: &str, names: &[String]) {
 }
 
 /// The process id of the mongod at this address.
-async fn mongod_pid(uri: &str) -> String {
+async fn mongod_pid(uri: &str) -> u32 {
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
     let status = client
         .database("admin")
         .run_command(doc! { "serverStatus": 1 })
         .await
         .unwrap();
-    status.get_i64("pid").unwrap().to_string()
+    status.get_i64("pid").unwrap().try_into().unwrap()
 }
 
-fn runs(pid: &str) -> bool {
-    Command::new("kill")
-        .args(["-0", pid])
-        .stderr(Stdio::null())
-        .status()
-        .unwrap()
-        .success()
+fn runs(pid: u32) -> bool {
+    signal(pid, "0")
 }
 
 async fn names(address: &str) -> Vec<String> {
@@ -150,7 +145,7 @@ fn a_first_start_answers_and_a_second_keeps_the_data() {
         assert_eq!(names(&address).await, ["Kept"]);
         let pid = mongod_pid(&uri(data.path())).await;
         assert!(service.stop().await.success());
-        assert!(!runs(&pid), "mongod ends before the service does");
+        assert!(!runs(pid), "mongod ends before the service does");
 
         let service = start(&data);
         let address = service.ready().await;
@@ -167,10 +162,10 @@ fn a_killed_service_leaves_no_mongod_and_the_next_start_recovers() {
         service.ready().await;
         add_product(&uri(data.path()), "Survivor").await;
         let pid = mongod_pid(&uri(data.path())).await;
-        assert!(runs(&pid));
+        assert!(runs(pid));
         service.signal("KILL");
         service.ended().await;
-        let gone = async || (!runs(&pid)).then_some(());
+        let gone = async || (!runs(pid)).then_some(());
         eventually("the end of mongod", Duration::from_secs(25), gone).await;
 
         let service = start(&data);

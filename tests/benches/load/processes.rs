@@ -205,8 +205,7 @@ impl Running {
 
     /// Ends it as an operator would.
     pub(crate) fn stop(mut self) {
-        let pid = self.pid().to_string();
-        let _ = Command::new("kill").args(["-s", "TERM", &pid]).status();
+        let _ = process::signal(self.pid(), "TERM");
         drop(self.child.stdin.take());
         let begin = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < START {
