@@ -32,7 +32,7 @@ use clap::Parser;
 use client::Client;
 use serde_json::{Value, json};
 use start::start;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::eventually;
 use vitrine_harness::process::Service;
 use vitrine_web::operations;
@@ -66,6 +66,7 @@ fn main() {
 }
 
 async fn run(options: Options) {
+    let program = browser::installed().unwrap();
     let temporary = tempfile::tempdir().unwrap();
     let data = options.data.clone();
     let data = data.unwrap_or_else(|| temporary.path().to_owned());
@@ -85,9 +86,7 @@ async fn run(options: Options) {
         let answers = over_http(&mut client, &pages, (options.rounds, codings));
         print(name, &answers);
     }
-    let Some(mut browser) = Browser::start(&address).await else {
-        return;
-    };
+    let mut browser = Browser::start(&program, &address).await;
     let paints = in_browser(&mut browser, &mut client, &pages, options.openings).await;
     print("in a browser", &paints);
     assert!(service.stop().await.success());

@@ -3,6 +3,7 @@
 //! A page records what must not happen: errors of scripts, failed requests, requests to other hosts,
 //! and how far its content moves while it loads.
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,16 +18,19 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::environment::{browser_choice, search_path, target_dir};
+use crate::environment::{chosen_browser, search_path, target_dir};
 use crate::eventually;
+use crate::tools::needed;
 
 /// The names of browsers on `PATH`.
-const NAMES: [&str; 4] = [
+pub const NAMES: [&str; 4] = [
     "chromium-headless-shell",
     "chromium",
     "google-chrome",
     "chromium-browser",
 ];
+/// The Debian package of the smallest browser.
+pub const DEBIAN_PACKAGE: &str = "chromium-headless-shell";
 /// How long anything in a page may take, in milliseconds.
 const TIMEOUT_MILLIS: u32 = 40_000;
 
@@ -51,44 +55,63 @@ pub struct Browser {
     _profile: TempDir,
 }
 
-/// Where the browser is. `None` if tests without it were asked for.
-fn program() -> Option<PathBuf> {
-    let (chosen, left_out, ci) = browser_choice();
-    assert!(!(left_out && ci), "VITRINE_TEST_BROWSER=none is not for CI");
-    if left_out {
-        eprintln!("VITRINE_TEST_BROWSER=none: the tests in a browser are left out");
-        return None;
-    }
+/// Returns where the browser to test with is. `None` if the test is left out.
+///
+/// # Panics
+/// When there is none and `CI` is set, or when there is none where `VITRINE_CHROMIUM` says.
+#[must_use]
+pub fn program() -> Option<PathBuf> {
+    needed(installed())
+}
+
+/// Returns where the browser of this machine is.
+///
+/// # Errors
+/// When there is none.
+///
+/// # Panics
+/// When there is none where `VITRINE_CHROMIUM` says.
+pub fn installed() -> Result<PathBuf, String> {
+    find(chosen_browser(), &search_path())
+}
+
+/// Returns where the browser is that is chosen, or the first one on this search path.
+///
+/// # Errors
+/// When there is none.
+///
+/// # Panics
+/// When none is where the chosen one should be.
+pub fn find(chosen: Option<PathBuf>, path: &OsStr) -> Result<PathBuf, String> {
     if let Some(chosen) = chosen {
-        return Some(chosen);
+        let place = chosen.display();
+        assert!(
+            chosen.is_file(),
+            "VITRINE_CHROMIUM names {place}, which is no file: name a browser, or unset it"
+        );
+        return Ok(chosen);
     }
-    let path = search_path();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let places = NAMES
+    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let mut places = NAMES
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    let found = places.into_iter().find(|place| place.is_file());
-    assert!(
-        found.is_some(),
-        "no browser: the tests of the pages did not run and count as failed.\n\
-         Looked at: VITRINE_CHROMIUM (not set), {} on PATH.\n\
-         Debian, Ubuntu: apt-get install chromium-headless-shell\n\
-         To leave them out on purpose: VITRINE_TEST_BROWSER=none (refused when CI is set)",
-        NAMES.join(", ")
-    );
-    found
+    places.find(|place| place.is_file()).ok_or_else(|| {
+        let names = NAMES.join(", ");
+        format!(
+            "there is no browser: none of {names} on PATH, and VITRINE_CHROMIUM is not set \
+             (Debian, Ubuntu: `apt-get install {DEBIAN_PACKAGE}`)"
+        )
+    })
 }
 
 impl Browser {
-    /// Starts a browser for pages of this host and port, which it also finds as `pictures.test`. `None` if the tests in a browser are left out
-    /// on purpose.
+    /// Starts a browser for pages of this host and port, which it also finds as `pictures.test`.
     ///
     /// # Panics
-    /// Without a browser, or when it does not start.
-    pub async fn start(host: &str) -> Option<Self> {
-        let program = program()?;
+    /// When it does not start.
+    pub async fn start(program: &Path, host: &str) -> Self {
         let profile = tempfile::tempdir().expect("a directory for the profile");
-        let child = spawn(&program, profile.path(), host);
+        let child = spawn(program, profile.path(), host);
         let port_file = profile.path().join("DevToolsActivePort");
         let read = async || {
             let text = std::fs::read_to_string(&port_file).ok()?;
@@ -115,7 +138,7 @@ impl Browser {
             _profile: profile,
         };
         browser.open_page().await;
-        Some(browser)
+        browser
     }
 
     /// Allows requests to another origin as well.

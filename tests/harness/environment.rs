@@ -3,11 +3,10 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `VITRINE_MONGOD` | the mongod to test with; without it one is searched for |
-//! | `PATH` | where a mongod is searched for |
+//! | `PATH` | where a mongod and a browser are searched for |
 //! | `XDG_CACHE_HOME`, `HOME` | where a downloaded mongod is cached |
 //! | `VITRINE_CHROMIUM` | the browser to test with; without it one is searched for on `PATH` |
-//! | `VITRINE_TEST_BROWSER` | `none` leaves out the tests in a browser; refused when `CI` is set |
-//! | `REQUIRE_NODE` | `1`: tests that need Node.js fail without it, instead of being left out |
+//! | `CI` | any value: tests that need a browser or Node.js fail without it, instead of being left out |
 //! | `UPDATE_EXPECT` | `1` rewrites generated files instead of comparing them |
 
 use std::ffi::OsString;
@@ -34,18 +33,16 @@ pub fn update_expected() -> bool {
     read("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }
 
-/// Returns whether tests that need Node.js fail without it.
+/// Returns whether every test is required.
 #[must_use]
-pub fn requires_node() -> bool {
-    read("REQUIRE_NODE").is_some_and(|value| value == "1")
+pub fn is_ci() -> bool {
+    read("CI").is_some()
 }
 
-/// Returns the browser to test with, whether tests in a browser are left out, and whether this is CI.
+/// Returns the browser that is chosen to test with.
 #[must_use]
-pub fn browser_choice() -> (Option<PathBuf>, bool, bool) {
-    let left_out = read("VITRINE_TEST_BROWSER").is_some_and(|value| value == "none");
-    let chosen = read("VITRINE_CHROMIUM").map(PathBuf::from);
-    (chosen, left_out, read("CI").is_some())
+pub fn chosen_browser() -> Option<PathBuf> {
+    read("VITRINE_CHROMIUM").map(PathBuf::from)
 }
 
 /// Returns where programs are searched for.

@@ -28,6 +28,7 @@
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
 //! | [`token`] | tokens of callers of the real binary |
 //! | [`expensive`] | the most expensive requests that a stranger may send |
+//! | [`tools`] | what some tests need, and leaving them out where it is missing |
 //! | [`xml`] | XML as trees, and the rules of feeds |
 //! | [`environment`] | everything that is read from the environment |
 
@@ -53,6 +54,7 @@ pub mod replica_set;
 pub mod request;
 pub mod subscriptions;
 pub mod token;
+pub mod tools;
 pub mod xml;
 
 pub use app::{App, test, test_on_own_server, test_on_replica_set};

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vitrine_harness::node::Scripts;
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, eventually, http, node, product, review, test};
+use vitrine_harness::{App, eventually, http, product, review, test};
 use vitrine_storage::migrations::FILES;
 
 /// Starts the service on the database of a test, as strangers see it.
@@ -39,6 +40,9 @@ async fn serve(app: &App) -> (Service, String) {
 
 #[test]
 fn client_libraries_and_audits_are_satisfied() {
+    let Some(scripts) = Scripts::of("clients") else {
+        return;
+    };
     test(async |app| {
         let thing =
             |name: &str, brand: &str, color: &str| product(name).brand(brand).text("color", color);
@@ -56,9 +60,8 @@ fn client_libraries_and_audits_are_satisfied() {
             "sdl": app.engine.sdl(),
             "product": "lamp",
         });
-        let results = node::script("clients", "run.mjs", &input);
+        let results = scripts.run("run.mjs", &input);
         assert!(service.stop().await.success());
-        let Some(results) = results else { return };
         let results = results.as_array().unwrap();
         let failed: Vec<&Value> = results
             .iter()

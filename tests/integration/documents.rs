@@ -19,6 +19,7 @@ mod commands;
 mod examples;
 mod links;
 mod names;
+mod requirements;
 mod settings;
 mod shell;
 mod steps;

@@ -88,6 +88,7 @@ mod started_imports;
 mod subscriptions;
 mod suppliers;
 mod tokens;
+mod tools;
 mod versions;
 mod waiting;
 mod web;

@@ -10,7 +10,7 @@ mod preferences;
 mod reviewing;
 
 use serde_json::{Value, json};
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::drafts::{ProductBuilder, ReviewBuilder};
 use vitrine_harness::process::run;
 use vitrine_harness::{App, product, review, test};
@@ -83,11 +83,12 @@ async fn with_shop(app: &App, body: impl AsyncFnOnce(&str)) {
 
 /// Runs a test in a browser on the shop of these tests. Nothing may go wrong in it.
 fn in_browser(body: impl AsyncFnOnce(&mut Browser, &str)) {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         with_shop(app, async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             body(&mut browser, address).await;
             browser.assert_well();
         })
@@ -97,6 +98,9 @@ fn in_browser(body: impl AsyncFnOnce(&mut Browser, &str)) {
 
 /// Runs a test in a browser on the shop of these tests, which takes pictures.
 fn in_browser_with_pictures(body: impl AsyncFnOnce(&mut Browser, &str)) {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         app.has(shop()).await;
         let folder = tempfile::tempdir().unwrap();
@@ -104,9 +108,7 @@ fn in_browser_with_pictures(body: impl AsyncFnOnce(&mut Browser, &str)) {
         let options = ["--storefront", "--console", "--cost-per-second", "0"];
         let options = [&options[..], &["--pictures", &pictures], &PICTURES].concat();
         with_service(app, &options, async |address, _| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             browser.allow("http://pictures.test");
             body(&mut browser, address).await;
             browser.assert_well();

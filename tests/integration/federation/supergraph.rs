@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use vitrine_api::graphql::{Role, subgraph_sdl};
 use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::mutations::{MUTATIONS, Mutation};
+use vitrine_harness::node::Scripts;
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, eventually, http, node, pretty, product, review, test};
+use vitrine_harness::{App, eventually, http, pretty, product, review, test};
 use vitrine_storage::migrations::FILES;
 
 /// The schema of another team, from `tests/federation`.
@@ -30,13 +31,14 @@ fn team(sdl: &str) -> Value {
 struct Composed(Value);
 
 impl Composed {
-    /// Composes the service with each of these lists of other subgraphs. `None` without Node.js.
+    /// Composes the service with each of these lists of other subgraphs. `None` if the test is left out.
     fn all(supergraphs: &[Vec<Value>]) -> Option<Vec<Self>> {
+        let scripts = Scripts::of("federation")?;
         let ours = json!({ "name": "catalogue", "sdl": subgraph_sdl() });
         let ours = std::slice::from_ref(&ours);
         let with_ours = |others: &Vec<Value>| [ours, others.as_slice()].concat();
         let supergraphs: Vec<_> = supergraphs.iter().map(with_ours).collect();
-        let composed = node::script("federation", "compose.mjs", &json!(supergraphs))?;
+        let composed = scripts.run("compose.mjs", &json!(supergraphs));
         let composed = composed.as_array().unwrap().clone();
         Some(composed.into_iter().map(Self).collect())
     }
@@ -249,9 +251,8 @@ impl Shop {
     }
 }
 
-/// Executes queries through a gateway over all subgraphs: their data, and which subgraphs were asked. `None` without
-/// Node.js.
-async fn through_gateway(app: &App, queries: &[&str]) -> Option<String> {
+/// Executes queries through a gateway over all subgraphs: their data, and which subgraphs were asked.
+async fn through_gateway(scripts: &Scripts, app: &App, queries: &[&str]) -> String {
     let shop = Shop::open(app).await;
     let input = json!({
         "service": format!("http://{}/graphql", shop.address),
@@ -259,14 +260,17 @@ async fn through_gateway(app: &App, queries: &[&str]) -> Option<String> {
         "knows": shop.knows,
         "queries": queries,
     });
-    let answers = node::script("federation", "gateway.mjs", &input);
+    let answers = scripts.run("gateway.mjs", &input);
     assert!(shop.service.stop().await.success());
-    let shown: Vec<String> = answers?.as_array().unwrap().iter().map(shown).collect();
-    Some(shown.join("\n"))
+    let shown: Vec<String> = answers.as_array().unwrap().iter().map(shown).collect();
+    shown.join("\n")
 }
 
 #[test]
 fn a_gateway_joins_objects_that_other_subgraphs_extend_or_refer_to() {
+    let Some(scripts) = Scripts::of("federation") else {
+        return;
+    };
     let queries = [
         // Theirs on ours.
         "{ products(sort: [{ key: NAME }]) { nodes { name inStock offers { price { amount } } } } }",
@@ -276,9 +280,7 @@ fn a_gateway_joins_objects_that_other_subgraphs_extend_or_refer_to() {
         "{ onOffer { nodes { sku name price { amount } offers { seller { name country } } inStock } pageInfo { hasNextPage } } }",
     ];
     test(async move |app| {
-        let Some(shown) = through_gateway(app, &queries).await else {
-            return;
-        };
+        let shown = through_gateway(&scripts, app, &queries).await;
         insta::assert_snapshot!(shown, @r#"
         catalogue, offers for 3, stock for 3: {
           products: {
@@ -324,6 +326,9 @@ fn a_gateway_joins_objects_that_other_subgraphs_extend_or_refer_to() {
 
 #[test]
 fn a_gateway_goes_on_from_reviews_and_root_fields_to_a_third_subgraph() {
+    let Some(scripts) = Scripts::of("federation") else {
+        return;
+    };
     let queries = [
         // From their review to our product, and on to a field of the third.
         "{ translated { rating translatedFrom product { __typename name inStock } } }",
@@ -331,9 +336,7 @@ fn a_gateway_goes_on_from_reviews_and_root_fields_to_a_third_subgraph() {
         r#"{ product(slug: "a") { ... on Book { offers { price { amount currency } } topReviews { rating } } } }"#,
     ];
     test(async move |app| {
-        let Some(shown) = through_gateway(app, &queries).await else {
-            return;
-        };
+        let shown = through_gateway(&scripts, app, &queries).await;
         insta::assert_snapshot!(shown, @r#"
         stock, catalogue for 2, stock for 2: {
           translated: [

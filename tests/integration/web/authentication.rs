@@ -4,10 +4,11 @@ mod failures;
 mod provider;
 mod sessions;
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::process::Service;
 use vitrine_harness::{App, eventually, http, test};
 
@@ -48,22 +49,23 @@ async fn logged(service: &Service, text: &str) {
 }
 
 /// Starts a browser that may also ask the provider.
-async fn browser_for(address: &str, provider: &Provider) -> Option<Browser> {
-    let mut browser = Browser::start(address).await?;
+async fn browser_for(program: &Path, address: &str, provider: &Provider) -> Browser {
+    let mut browser = Browser::start(program, address).await;
     browser.allow(provider.origin());
-    Some(browser)
+    browser
 }
 
 /// Runs a test in a browser whose visitor can sign in. Nothing may go wrong in it, also not at the
 /// provider.
 fn in_shop(body: impl AsyncFnOnce(&mut Browser, &Provider, &str)) {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         let provider = Provider::start(app).await;
         with_provider(app, &provider, async |address, service| {
             logged(service, "visitors sign in at http://").await;
-            let Some(mut browser) = browser_for(address, &provider).await else {
-                return;
-            };
+            let mut browser = browser_for(&program, address, &provider).await;
             body(&mut browser, &provider, address).await;
             browser.assert_well();
         })

@@ -10,7 +10,7 @@ mod products;
 mod system;
 
 use serde_json::{Value, json};
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::http;
 use vitrine_harness::token::token;
 use vitrine_harness::{App, test};
@@ -30,11 +30,12 @@ async fn with_console(app: &App, options: &[&str], body: impl AsyncFnOnce(&str))
 
 /// Runs a test in a browser that is signed in with this role. Nothing may go wrong in it.
 fn in_console(role: &str, options: &[&str], body: impl AsyncFnOnce(&mut Browser, &str)) {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         with_console(app, options, async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             browser.open("/console").await;
             act_as(&mut browser, role).await;
             body(&mut browser, address).await;

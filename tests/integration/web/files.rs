@@ -7,7 +7,7 @@ use apollo_compiler::{ExecutableDocument, Schema};
 use ring::digest;
 use serde_json::{Value, json};
 use vitrine_harness::environment::workspace_dir;
-use vitrine_harness::node;
+use vitrine_harness::node::Scripts;
 use vitrine_web::{Operation, console_operations, operations};
 
 /// The maximum length of a document of the API.
@@ -82,6 +82,9 @@ fn every_operation_is_used() {
 
 #[test]
 fn scripts_have_the_types_that_they_declare() {
+    let Some(checker) = Scripts::of("types") else {
+        return;
+    };
     let names = |operations: &[Operation]| -> Vec<&str> {
         operations.iter().map(|operation| operation.name).collect()
     };
@@ -89,9 +92,7 @@ fn scripts_have_the_types_that_they_declare() {
         "operations.js": names(operations()),
         "console/operations.js": names(console_operations()),
     } });
-    let Some(checked) = node::script("types", "check.mjs", &input) else {
-        return;
-    };
+    let checked = checker.run("check.mjs", &input);
     assert_eq!(checked["errors"], json!([]));
     let files = checked["files"].as_array().unwrap();
     assert_eq!(files.len(), scripts().len(), "{files:?}");

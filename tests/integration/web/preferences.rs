@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use vitrine_domain::clock::SystemClock;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::drafts::{ProductBuilder, ReviewBuilder};
 use vitrine_harness::{product, review, test};
 use vitrine_model::clock::{Clock as _, Timestamp};
@@ -95,6 +95,9 @@ fn kettle(now: Timestamp) -> (ProductBuilder, [ReviewBuilder; 2]) {
 
 #[test]
 fn colours_of_the_system_take_no_meaning_from_the_storefront() {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         // The service, whose clock is the real one, draws the last months.
         let now = SystemClock.now();
@@ -104,9 +107,7 @@ fn colours_of_the_system_take_no_meaning_from_the_storefront() {
         app.has([kettle]).await;
         app.has_reviews(reviews).await;
         with_shop(app, async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             let browser = &mut browser;
             let mut colors = ForcedColors::default();
             for path in PAGES.iter().chain(&["/p/kettle"]) {

@@ -1,7 +1,7 @@
 //! What goes wrong when visitors sign in, and what they are told.
 
 use serde_json::json;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::test;
 
 use super::provider::Provider;
@@ -145,15 +145,16 @@ fn visitors_return_to_this_site_only() {
 
 #[test]
 fn a_provider_that_is_down_at_the_start_is_found_later() {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         let provider = Provider::start(app).await;
         provider.desk().is_away = true;
         with_provider(app, &provider, async |address, service| {
             let outage = "the identity provider's addresses cannot be read from";
             logged(service, outage).await;
-            let Some(mut browser) = browser_for(address, &provider).await else {
-                return;
-            };
+            let mut browser = browser_for(&program, address, &provider).await;
             browser.open("/").await;
             browser.click(".account > button").await;
             let said = text(&mut browser, "dialog[open] [role=alert]").await;

@@ -1,7 +1,7 @@
 //! Who gets the console, and what it says to the others.
 
 use serde_json::json;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::http::{self, Reply};
 use vitrine_harness::test;
 use vitrine_harness::token::token;
@@ -97,11 +97,12 @@ fn a_role_that_lacks_something_sees_why() {
 
 #[test]
 fn a_token_that_is_pasted_opens_the_page_that_was_asked_for() {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         with_console(app, &[], async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             browser.open("/console/units").await;
             let why = "document.querySelector('main [role=status]')?.textContent === 'Units needs the role admin.'";
             browser.wait(why).await;

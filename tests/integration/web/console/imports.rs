@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vitrine_domain::workers::Worker;
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::{App, test};
 
 use super::{act_as, api, with_console};
@@ -40,11 +40,12 @@ async fn ended(browser: &mut Browser, state: &str) {
 
 /// Runs a test in a browser of an admin, beside the workers.
 fn in_imports(body: impl AsyncFnOnce(&App, &mut Browser, &str)) {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         with_console(app, &[], async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             browser.open("/console").await;
             act_as(&mut browser, "admin").await;
             body(app, &mut browser, address).await;

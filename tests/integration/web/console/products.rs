@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vitrine_domain::workers::{MaintenanceState, Worker};
-use vitrine_harness::browser::Browser;
+use vitrine_harness::browser::{self, Browser};
 use vitrine_harness::test;
 use vitrine_harness::token::token;
 
@@ -406,11 +406,12 @@ fn many_products_are_changed_at_once_and_those_that_are_refused_are_named() {
 
 #[test]
 fn all_that_match_are_tried_and_then_changed_by_the_service() {
+    let Some(program) = browser::program() else {
+        return;
+    };
     test(async |app| {
         with_console(app, &[], async |address| {
-            let Some(mut browser) = Browser::start(address).await else {
-                return;
-            };
+            let mut browser = Browser::start(&program, address).await;
             browser.open("/console").await;
             act_as(&mut browser, "admin").await;
             browser
