@@ -33,6 +33,7 @@ mod facet_snapshots;
 mod facets;
 mod faults;
 mod federation;
+mod feed_cases;
 mod feeds;
 mod growth;
 mod health;

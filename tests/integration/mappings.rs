@@ -119,7 +119,7 @@ fn a_dry_run_shows_values_of_spec_keys_and_foresees_the_import() {
 }
 
 /// What the API answers about all products, in the form of the texts beside the fixtures, in the order of names.
-async fn answered(app: &App) -> Vec<String> {
+pub(crate) async fn answered(app: &App) -> Vec<String> {
     let query = r"{ products(first: 100, sort: [{ key: NAME }], filter: { status: [ACTIVE, DRAFT, ARCHIVED] }) { nodes {
         name brand description price { amount currency } category { name ancestors { name } }
         media { kind url alt } specs { key text value { __typename } } } } }";
