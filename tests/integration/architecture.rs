@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     (
@@ -22,7 +22,11 @@ const EDGES: [(&str, &[&str]); 13] = [
         &["vitrine-api-derive", "vitrine-domain", "vitrine-model"],
     ),
     ("vitrine-api-derive", &[]),
-    ("vitrine-ingest", &["vitrine-domain", "vitrine-model"]),
+    ("vitrine-formats", &[]),
+    (
+        "vitrine-ingest",
+        &["vitrine-domain", "vitrine-formats", "vitrine-model"],
+    ),
     ("vitrine-export", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),
@@ -35,6 +39,7 @@ const EDGES: [(&str, &[&str]); 13] = [
             "vitrine-demo",
             "vitrine-domain",
             "vitrine-export",
+            "vitrine-formats",
             "vitrine-ingest",
             "vitrine-model",
             "vitrine-mongod",

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use vitrine_formats::{Feed, FeedLine, push_key};
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
-use crate::feed::{Feed, FeedLine};
 use crate::mapping::{
     self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingOutput, Problems, Repeated, Unmatched,
-    push_key,
 };
 
 mod mapper;

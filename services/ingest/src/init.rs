@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::feed::{self, Feed, FeedError, Row};
-use crate::mapping::{FeedForm, RowsPath};
+use vitrine_formats::{Feed, FeedError, FeedForm, Row, RowsPath, file_name};
 
 mod gathered;
 mod guess;
@@ -50,7 +49,7 @@ fn write(
     paths: &Paths,
     guesses: &Guesses,
 ) -> std::fmt::Result {
-    let name = feed::file_name(file);
+    let name = file_name(file);
     writeln!(
         out,
         "# A first mapping of {name}, guessed from {} rows. It is {}.",

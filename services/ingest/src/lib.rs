@@ -1,14 +1,13 @@
-//! Importing feeds: reading files, mapping their lines to drafts, storing these, and reporting the
+//! Importing feeds: mapping the rows of their files to drafts, storing these, and reporting the
 //! outcome of each line.
 //!
-//! A feed is a file, or more of them, in any of several formats. A [`mapping::Mapping`] is a separate
+//! A feed is a file, or more of them, in any format that `vitrine-formats` reads. A [`mapping::Mapping`] is a separate
 //! file, written by people, that says where in the rows the names, prices, specs and reviews are.
 //! [`draft`] maps rows to the model's drafts, in batches, without a database.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`mapping`] | mapping files: reading them, and applying them to rows |
-//! | [`feed`] | rows of files in any supported format, in bounded memory |
 //! | [`draft`] | batches of drafts and rejected lines |
 //! | [`run`] | storing batches in the catalogue |
 //! | [`importer`] | runs for the worker `imports` |
@@ -18,7 +17,6 @@
 //! | [`rejects`] | the file of rejected lines and dropped values |
 
 pub mod draft;
-pub mod feed;
 pub mod importer;
 pub mod init;
 pub mod mapping;

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use vitrine_formats::FeedForm;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 mod category;
@@ -46,14 +47,11 @@ use section::Section;
 use uses::Uses;
 
 pub use error::MappingError;
-pub(crate) use form::RowsStep;
-pub use form::{FeedForm, Format, RowsPath};
 pub(crate) use number::shortened;
-pub(crate) use path::{Row, push_key};
+pub(crate) use path::Row;
 pub(crate) use problems::Problems;
 pub use problems::Traced;
 pub(crate) use records::{Mapped, Repeated};
-pub use shape::{Gather, Unpivot};
 pub use shipped::shipped;
 pub(crate) use uses::MAX_COMPARED_BYTES;
 pub use uses::Unmatched;

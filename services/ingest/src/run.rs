@@ -16,11 +16,11 @@ use tokio::sync::mpsc;
 use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
 use vitrine_domain::import_runs::ImportRecord;
 use vitrine_domain::{Catalog, DomainError};
+use vitrine_formats::FeedError;
 use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, ReviewDraft};
 use vitrine_model::import_run::{ImportPhase, RunCounts, RunProgress};
 
 use crate::draft::{Batch, Line, LineStatus, Records, Repeats};
-use crate::feed::FeedError;
 use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
 use crate::report::{NewEntries, Report, Suppliers, outcome_name};

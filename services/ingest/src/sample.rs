@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use vitrine_formats::{Feed, FeedError, Feeds, Row};
 
 use crate::draft::Drafter;
-use crate::feed::{Feed, FeedError, Feeds, Row};
 use crate::mapping::{self, Mapping, Traced, Unmatched};
 
 /// The maximum number of characters of a row that are shown.

@@ -16,9 +16,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use peak_alloc::PeakAlloc;
+use vitrine_formats::{FeedForm, Feeds, Row, RowsPath};
 use vitrine_ingest::draft::{Drafter, LineStatus};
-use vitrine_ingest::feed::{Feeds, Row};
-use vitrine_ingest::mapping::{FeedForm, Mapping, RowsPath};
+use vitrine_ingest::mapping::Mapping;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 #[global_allocator]
@@ -166,7 +166,7 @@ fn parquet(out: &mut dyn std::io::Write, rows: usize) {
 /// The most memory that reading a file takes, and the number of its rows.
 fn read(path: &Path, rows: Option<&str>) -> (usize, usize) {
     let form = FeedForm {
-        rows: rows.map(|rows| RowsPath::parse(rows).unwrap()),
+        rows: rows.map(|rows| RowsPath::of_keys(rows.split('.'))),
         ..FeedForm::default()
     };
     let before = MEMORY.current_usage();

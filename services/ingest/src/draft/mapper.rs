@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use vitrine_formats::{FeedLine, Row};
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
 
 use super::{MAX_SEEN_ROWS, Part};
-use crate::feed::{FeedLine, Row};
 use crate::mapping::{self, Mapped, Mapping, MappingCache, MappingOutput};
 
 /// Maps lines, each by itself.

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use vitrine_formats::Row;
 use vitrine_model::spec::{Spec, SpecKey, SpecValue, check};
 use vitrine_model::unit::UnitTable;
 
 use super::*;
-use crate::feed::Row;
 
 /// A feed beside the workspace.
 fn find(name: &str) -> Option<PathBuf> {

@@ -1,7 +1,7 @@
 use serde_json::json;
+use vitrine_formats::Row;
 
 use super::*;
-use crate::feed::Row;
 
 const PRODUCTS: &str = r#"
     version = 1

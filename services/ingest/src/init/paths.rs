@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use vitrine_formats::push_key;
 
-use crate::mapping::{push_key, shortened};
+use crate::mapping::shortened;
 
 /// The maximum number of paths that are looked at.
 const MAX_PATHS: usize = 2000;

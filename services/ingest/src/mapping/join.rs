@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use vitrine_formats::{self as formats, FeedForm};
 use vitrine_model::import::Rejection;
 
 use super::error::MappingError;
@@ -16,8 +17,7 @@ use super::path::Row;
 use super::product::required;
 use super::reading::Reading;
 use super::section::Section;
-use super::{FeedForm, ReadTable, form};
-use crate::feed;
+use super::{ReadTable, form};
 
 /// The maximum size of the rows of a file that is joined, as JSON.
 pub(super) const MAX_JOIN_BYTES: usize = 256 * 1024 * 1024;
@@ -178,12 +178,14 @@ fn matching(
     let (key, many) = (&settings.key, settings.many);
     let mut matching: HashMap<String, MatchingRows> = HashMap::new();
     let mut bytes = 0;
-    for line in feed::read(content, &settings.file, &settings.form)? {
+    for line in formats::read(content, &settings.file, &settings.form)? {
         let at = |reason: String| format!("line {}: {reason}", line.number);
         let row = match line.row {
-            feed::Row::Blank | feed::Row::Gathered => continue,
-            feed::Row::Object(row) => row,
-            feed::Row::Unreadable(reason) | feed::Row::Broken(reason) => return Err(at(reason)),
+            formats::Row::Blank | formats::Row::Gathered => continue,
+            formats::Row::Object(row) => row,
+            formats::Row::Unreadable(reason) | formats::Row::Broken(reason) => {
+                return Err(at(reason));
+            }
         };
         let number = Value::from(line.number);
         let Some(key) = key.try_text(Row::new(&row, &number)).map_err(at)? else {

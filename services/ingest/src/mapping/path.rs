@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde_json::Value;
+use vitrine_formats::push_key;
 
 /// What paths start from: a row, or an item of a list in it.
 #[derive(Clone, Copy, Debug)]
@@ -421,23 +422,6 @@ fn push_wildcard(path: &mut String, wildcard: &str) {
         path.push('.');
     }
     path.push_str(wildcard);
-}
-
-/// Appends a key to the text of a path, quoted if it would be ambiguous otherwise.
-pub(crate) fn push_key(path: &mut String, key: &str) {
-    if !path.is_empty() {
-        path.push('.');
-    }
-    let special = key.is_empty() || matches!(key, "*" | "**") || key.starts_with('^');
-    // By bytes: this runs for every key of every row.
-    let ambiguous = |byte: u8| matches!(byte, b'.' | b'[' | b']' | b'"' | b'{' | b'}' | b':');
-    if special || key.bytes().any(ambiguous) {
-        path.push('"');
-        path.push_str(&key.replace('\\', "\\\\").replace('"', "\\\""));
-        path.push('"');
-    } else {
-        path.push_str(key);
-    }
 }
 
 /// Parses a key at the start of the text; returns the rest.

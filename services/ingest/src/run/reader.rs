@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use tokio::sync::mpsc;
+use vitrine_formats::{FeedError, FeedLine, Feeds};
 
 use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, Room};
-use crate::feed::{FeedError, FeedLine, Feeds};
 use crate::mapping::{Mapping, Unmatched};
 
 /// The maximum number of mappers without a setting. More would wait for the thread that reads.

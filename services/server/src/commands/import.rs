@@ -11,7 +11,6 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use vitrine_domain::Catalog;
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::import_runs::ImportRecord;
-use vitrine_ingest::feed;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOptions, Progress, import, import_recorded};
 use vitrine_model::import_run::{ImportPhase, NewImportRun};
@@ -131,7 +130,10 @@ fn rejects_file(arguments: &Import) -> PathBuf {
 
 /// The default file for rejected lines: in the current directory, named after the feed.
 fn default_rejects_file(feed: &Path) -> PathBuf {
-    PathBuf::from(format!("{}.rejects.jsonl", feed::file_name(feed)))
+    PathBuf::from(format!(
+        "{}.rejects.jsonl",
+        vitrine_formats::file_name(feed)
+    ))
 }
 
 fn bar() -> ProgressBar {

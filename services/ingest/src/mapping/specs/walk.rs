@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use vitrine_formats::push_key;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
 use super::super::number::shortened;
-use super::super::path::{Row, push_key};
+
+use super::super::path::Row;
 use super::super::problems::{Problems, Traced};
 use super::plan::PathPlan;
 use super::rule::List;

@@ -4,10 +4,14 @@
 use std::fmt::Write as _;
 
 use parquet::basic::Compression;
+use vitrine_formats::{Feed, Row};
 
 use super::*;
-use crate::feed::fixtures::{gzipped, parquet_file, xlsx, zipped};
-use crate::feed::{Feed, Row};
+
+#[path = "../../../../formats/src/fixtures.rs"]
+mod fixtures;
+
+use fixtures::{gzipped, parquet_file, xlsx, zipped};
 
 const START: &str = "<!-- files: generated from services/ingest/src/mapping/tests/files.rs -->\n";
 const END: &str = "<!-- end of files -->";

@@ -1,15 +1,40 @@
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::fixtures::{gzipped, object, reason};
 use super::*;
-use crate::mapping::Format;
+use crate::Format;
+use crate::fixtures::gzipped;
 
 mod damage;
 mod formats;
 mod sources;
+
+/// A row that is an object.
+pub(crate) fn object(value: Value) -> Row {
+    Row::Object(value)
+}
+
+/// Why a row cannot be read.
+pub(crate) fn reason(row: &Row) -> &str {
+    match row {
+        Row::Unreadable(reason) | Row::Broken(reason) => reason,
+        other => panic!("{other:?} is readable"),
+    }
+}
+
+/// The place of rows: keys, with `[]` behind one whose value is a list of lists.
+pub(crate) fn rows_path(text: &str) -> RowsPath {
+    let keys = text.split('.').filter(|key| !key.is_empty());
+    let steps = keys.flat_map(|key| {
+        let (name, each) = key.split_once("[]").map_or((key, 0), |(name, _)| (name, 1));
+        let key = (!name.is_empty()).then(|| RowsStep::Key(name.to_owned()));
+        key.into_iter()
+            .chain(std::iter::repeat_n(RowsStep::Each, each))
+    });
+    steps.collect()
+}
 
 /// Opens bytes as a feed of one file.
 fn opened(bytes: &[u8], form: &FeedForm, max_bytes: usize) -> Result<Feed, String> {

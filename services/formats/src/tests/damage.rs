@@ -1,8 +1,7 @@
 //! Damaged files: what is before the damage is read, and the damage is reported.
 
 use super::*;
-use crate::feed::fixtures::zipped;
-use crate::mapping::RowsPath;
+use crate::fixtures::zipped;
 
 fn lines(count: usize) -> String {
     let lines = (0..count).map(|n| {
@@ -89,7 +88,7 @@ fn documents_that_are_cut_off() {
     let xml = format!("<c>{}</c>", elements.concat());
     for (text, rows) in [(json, "rows"), (xml, "c.p")] {
         let form = FeedForm {
-            rows: Some(RowsPath::parse(rows).unwrap()),
+            rows: Some(crate::tests::rows_path(rows)),
             ..FeedForm::default()
         };
         for at in (20..text.len() - 1).step_by(97) {

@@ -1,7 +1,6 @@
 //! Each format gives the rows that JSON Lines give.
 
 use super::*;
-use crate::mapping::RowsPath;
 
 /// The rows of all formats.
 fn expected() -> Vec<Row> {
@@ -33,7 +32,7 @@ fn json_lines_and_documents() {
     let list = LINES.trim().replace('\n', ",\n");
     reads(format!("[{list}]").as_bytes(), &form, "JSON, rows at .");
     let form = FeedForm {
-        rows: Some(RowsPath::parse("data.products").unwrap()),
+        rows: Some(crate::tests::rows_path("data.products")),
         ..form
     };
     let document = format!("{{\"data\": {{\"count\": 2, \"products\": [{list}]}}}}");

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::lines::too_long;
 use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken, encoding};
-use crate::mapping::RowsPath;
+use crate::RowsPath;
 
 /// The maximum depth of a row.
 const MAX_DEPTH: usize = 64;
@@ -455,10 +455,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::feed::fixtures::{object, reason};
+    use crate::tests::{object, reason};
 
     fn read_bytes(bytes: &[u8], path: &str, max_bytes: usize) -> Vec<(u64, Row)> {
-        let path = RowsPath::parse(path).unwrap();
+        let path = crate::tests::rows_path(path);
         let form = RowForm {
             max_bytes,
             ..RowForm::default()

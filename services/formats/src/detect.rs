@@ -5,7 +5,7 @@ use encoding_rs::Encoding;
 use super::document;
 use super::encoding::{self, Known};
 use super::xml;
-use crate::mapping::{FeedForm, Format, RowsPath};
+use crate::{FeedForm, Format, RowsPath};
 
 /// The number of bytes that are looked at.
 pub(super) const SAMPLE_BYTES: usize = 256 * 1024;

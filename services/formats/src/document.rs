@@ -10,7 +10,7 @@ use super::json_rows::row;
 use super::lines::too_long;
 use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken};
-use crate::mapping::{RowsPath, RowsStep};
+use crate::{RowsPath, RowsStep};
 
 /// The maximum depth of a value.
 const MAX_DEPTH: usize = 1000;
@@ -418,10 +418,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::feed::fixtures::{object, reason};
+    use crate::tests::{object, reason};
 
     fn read(text: &str, path: &str) -> Vec<(u64, Row)> {
-        let path = RowsPath::parse(path).unwrap();
+        let path = crate::tests::rows_path(path);
         // Small pieces: values are cut anywhere.
         let source = std::io::BufReader::with_capacity(3, text.as_bytes());
         let form = RowForm {

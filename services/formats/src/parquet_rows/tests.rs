@@ -2,9 +2,9 @@ use parquet::basic::Compression;
 use serde_json::json;
 
 use super::*;
-use crate::feed::fixtures::parquet_file;
-use crate::feed::{Feed, FeedLine};
-use crate::mapping::FeedForm;
+use crate::FeedForm;
+use crate::fixtures::parquet_file;
+use crate::{Feed, FeedLine};
 
 fn read(path: &std::path::Path) -> Vec<FeedLine> {
     Feed::open(path, &FeedForm::default()).unwrap().collect()

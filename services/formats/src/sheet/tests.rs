@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::feed::fixtures::{xlsx, zipped};
-use crate::feed::{Feed, FeedLine};
-use crate::mapping::FeedForm;
+use crate::FeedForm;
+use crate::fixtures::{xlsx, zipped};
+use crate::{Feed, FeedLine};
 
 const ROWS: &str = "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"inlineStr\"><is><t>name</t></is></c>\
     <c r=\"D2\" t=\"inlineStr\"><is><t>since</t></is></c></row>\

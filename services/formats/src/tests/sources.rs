@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::feed::fixtures::zipped;
+use crate::fixtures::zipped;
 
 /// The rows of all feeds at a path, each with the name of its file, and how each file is read.
 fn read_all(path: &Path, form: &FeedForm) -> Result<(Vec<String>, Vec<String>), FeedError> {
@@ -96,7 +96,7 @@ fn the_members_of_an_archive_are_read_under_their_names() {
 fn archives_are_read_from_any_bytes() {
     let files: [(&str, &[u8]); 2] = [("a.jsonl", b"{\"id\":1}\n"), ("b.jsonl", b"{\"id\":2}\n")];
     let zip = zipped(&files, zip::CompressionMethod::Deflated);
-    let rows = crate::feed::read(gzipped(&zip), "f", &FeedForm::default()).unwrap();
+    let rows = crate::read(gzipped(&zip), "f", &FeedForm::default()).unwrap();
     assert_eq!(rows.count(), 2);
 }
 

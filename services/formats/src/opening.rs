@@ -21,7 +21,7 @@ use super::xml::XmlRows;
 use super::{
     BUFFER_BYTES, Feed, FeedError, MAX_LINE_BYTES, RowForm, Rows, failed, parquet_rows, sheet,
 };
-use crate::mapping::{FeedForm, Format};
+use crate::{FeedForm, Format};
 
 /// The maximum size of what is kept in a temporary file: formats that are read from their end, and
 /// do not come from a file.

@@ -1,29 +1,29 @@
 use serde_json::json;
 
 use super::*;
-use crate::feed;
-use crate::mapping::Mapping;
 
 /// The lines of a CSV file that is read with these settings.
-fn lines(settings: &str, csv: &str) -> Vec<(u64, Row)> {
-    let text = format!(
-        "version = 1\nsystem = \"s\"\n{settings}\n[product]\nexternal_id = \"id\"\nprice = {{ amount = \"p\", \
-         currency = {{ value = \"EUR\" }} }}\n"
-    );
-    let mut none = |_: &str| unreachable!("no file beside it");
-    let mapping = Mapping::parse(&text, &mut none).unwrap();
-    let feed = feed::read(csv.as_bytes().to_vec(), "feed.csv", mapping.form()).unwrap();
+fn lines(form: &FeedForm, csv: &str) -> Vec<(u64, Row)> {
+    let feed = crate::read(csv.as_bytes().to_vec(), "feed.csv", form).unwrap();
     feed.map(|line| (line.number, line.row)).collect()
 }
 
-const GATHER: &str = "gather = { key = \"id\", as = \"lines\" }";
+/// Lines of one `id` become one row.
+fn gathered(csv: &str) -> Vec<(u64, Row)> {
+    let gather = Gather {
+        key: "id".to_owned(),
+        list: "lines".to_owned(),
+    };
+    let form = FeedForm {
+        gather: Some(gather),
+        ..FeedForm::default()
+    };
+    lines(&form, csv)
+}
 
 #[test]
 fn lines_of_one_key_become_one_row() {
-    let found = lines(
-        GATHER,
-        "id,name,size\na,Shirt,S\na,,M\n\nb,Hat,\na,Late,L\n",
-    );
+    let found = gathered("id,name,size\na,Shirt,S\na,,M\n\nb,Hat,\na,Late,L\n");
     let expected = [
         (
             2,
@@ -51,7 +51,7 @@ fn lines_of_one_key_become_one_row() {
 
 #[test]
 fn what_one_line_lacks_another_one_has() {
-    let found = lines(GATHER, "id,name,size\na,,S\na,Shirt,\n");
+    let found = gathered("id,name,size\na,,S\na,Shirt,\n");
     let Row::Object(row) = &found[0].1 else {
         panic!("{found:?}");
     };
@@ -60,14 +60,14 @@ fn what_one_line_lacks_another_one_has() {
 
 #[test]
 fn a_line_without_a_key_is_a_row_of_its_own() {
-    let found = lines(GATHER, "id,name\na,x\n,y\n,z\n");
+    let found = gathered("id,name\na,x\n,y\n,z\n");
     assert_eq!(found.len(), 3);
     assert!(found.iter().all(|(_, row)| matches!(row, Row::Object(_))));
 }
 
 #[test]
 fn a_damaged_line_stays_a_line_of_its_own() {
-    let found = lines(GATHER, "id,name\na,x\na,y,z\na,w\n");
+    let found = gathered("id,name\na,x\na,y,z\na,w\n");
     assert!(matches!(&found[1], (3, Row::Unreadable(_))), "{found:?}");
     assert_eq!(found[2], (4, Row::Gathered));
 }
@@ -77,7 +77,7 @@ fn the_lines_of_a_row_are_bounded() {
     let mut csv = "id\n".to_owned();
     csv.extend(std::iter::repeat_n("a\n", MAX_GATHERED_LINES + 2));
     csv += "b\n";
-    let found = lines(GATHER, &csv);
+    let found = gathered(&csv);
     let gathered = found.iter().filter(|(_, row)| *row == Row::Gathered);
     assert_eq!(gathered.count(), MAX_GATHERED_LINES - 1);
     let rejected = found
@@ -89,9 +89,17 @@ fn the_lines_of_a_row_are_bounded() {
 
 #[test]
 fn columns_become_the_items_of_a_list() {
-    let unpivot =
-        "[[unpivot]]\ncolumns = [\"Size *\"]\nas = \"sizes\"\nname = \"size\"\nvalue = \"price\"";
-    let found = lines(unpivot, "id,Size S,Size M,Size L\na,10,,12\nb,,,\n");
+    let unpivot = Unpivot {
+        columns: vec!["Size *".to_owned()],
+        list: "sizes".to_owned(),
+        name: "size".to_owned(),
+        value: "price".to_owned(),
+    };
+    let form = FeedForm {
+        unpivot: vec![unpivot],
+        ..FeedForm::default()
+    };
+    let found = lines(&form, "id,Size S,Size M,Size L\na,10,,12\nb,,,\n");
     let expected = [
         json!({ "id": "a", "sizes": [
             { "size": "Size S", "price": "10" }, { "size": "Size L", "price": "12" }
@@ -111,7 +119,11 @@ fn lines_before_the_header_are_skipped() {
         "Price list, \"May\n\nid;name;price\n7;Tarn;1,5\n",
         "Price list;a,b,c,d,e\n\"\"\nid;name;price\n7;Tarn;1,5\n",
     ] {
-        let found = lines("skip_lines = 2", csv);
+        let form = FeedForm {
+            skip_lines: 2,
+            ..FeedForm::default()
+        };
+        let found = lines(&form, csv);
         let row = json!({ "id": "7", "name": "Tarn", "price": "1,5" });
         assert_eq!(found, [(4, Row::Object(row))], "{csv}");
     }

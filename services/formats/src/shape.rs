@@ -5,11 +5,34 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::{FeedLine, MAX_LINE_BYTES, Row, Rows};
-use crate::mapping::{FeedForm, Gather, Unpivot};
+use crate::form::FeedForm;
+use crate::place::fits;
+use crate::{FeedLine, MAX_LINE_BYTES, Row, Rows};
 
 /// The maximum number of lines of a row.
 const MAX_GATHERED_LINES: usize = 10_000;
+
+/// Columns that become the items of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpivot {
+    /// The names of the columns, with `*` and `?`.
+    pub columns: Vec<String>,
+    /// The name of the list.
+    pub list: String,
+    /// The name that items have the name of their column under.
+    pub name: String,
+    /// The name that items have the value of their column under.
+    pub value: String,
+}
+
+/// Lines of one key that become one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gather {
+    /// The column with the key.
+    pub key: String,
+    /// The name of the list of the lines.
+    pub list: String,
+}
 
 /// The rows of a file in the shape that the mapping asks for.
 pub(super) struct Shaped {
@@ -32,6 +55,49 @@ struct Group {
     row: Map<String, Value>,
     lines: Vec<Value>,
     bytes: usize,
+}
+
+impl Unpivot {
+    /// Replaces the columns of a row by the list. Columns without a value make no item.
+    ///
+    /// # Errors
+    /// The row has the list already.
+    fn apply(&self, row: &mut Map<String, Value>) -> Result<(), String> {
+        if row.contains_key(&self.list) {
+            let list = &self.list;
+            return Err(format!(
+                "has {list:?} itself; give the list of unpivot another name"
+            ));
+        }
+        let mut items = Vec::new();
+        let mut kept = Map::new();
+        for (name, value) in std::mem::take(row) {
+            if !self.columns.iter().any(|column| fits(column, &name)) {
+                kept.insert(name, value);
+            } else if !is_empty(&value) {
+                let item = [
+                    (self.name.clone(), Value::String(name)),
+                    (self.value.clone(), value),
+                ];
+                items.push(Value::Object(Map::from_iter(item)));
+            }
+        }
+        kept.insert(self.list.clone(), Value::Array(items));
+        *row = kept;
+        Ok(())
+    }
+}
+
+impl Gather {
+    /// The key of a row; `None` if it is unknown.
+    fn key(&self, row: &Map<String, Value>) -> Option<String> {
+        let key = match row.get(&self.key)? {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        (!key.is_empty()).then_some(key)
+    }
 }
 
 impl Shaped {

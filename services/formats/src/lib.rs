@@ -1,4 +1,4 @@
-//! Reading rows of feeds: JSON Lines, JSON, CSV, XML, spreadsheets and Parquet; plain, packed or in
+//! Formats of feeds: files into rows; JSON Lines, JSON, CSV, XML, spreadsheets and Parquet; plain, packed or in
 //! archives; in files, folders, at addresses, and on standard input. Memory does not grow with the
 //! feed.
 //!
@@ -7,6 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `form` | the settings of a file |
 //! | `place`, `address`, `source` | where the bytes come from |
 //! | `opening` | from a place to rows |
 //! | `unpack` | gzip, Zstandard, zip |
@@ -23,8 +24,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use encoding_rs::{Encoding, UTF_8};
 use serde_json::Value;
 
-use crate::mapping::FeedForm;
-
 mod address;
 mod background;
 mod csv_rows;
@@ -32,7 +31,8 @@ mod detect;
 mod document;
 mod encoding;
 #[cfg(test)]
-pub(crate) mod fixtures;
+mod fixtures;
+mod form;
 mod json_rows;
 mod lines;
 mod opening;
@@ -47,12 +47,14 @@ mod xml;
 use background::Background;
 use csv_rows::CsvRows;
 use document::Document;
+pub use form::{FeedForm, Format, RowsPath, RowsStep, push_key};
 use json_rows::JsonRows;
 use opening::{Opened, Opening, of_member, open};
 use place::Place;
 pub use place::file_name;
-pub(crate) use place::fits;
+pub use place::fits;
 use shape::Shaped;
+pub use shape::{Gather, Unpivot};
 use source::Source;
 use unpack::Archive;
 use xml::XmlRows;
@@ -281,7 +283,8 @@ impl Feed {
     }
 
     /// How it is read, as settings.
-    pub(crate) fn form(&self) -> &FeedForm {
+    #[must_use]
+    pub fn form(&self) -> &FeedForm {
         &self.form
     }
 }
@@ -323,7 +326,7 @@ impl Iterator for Rows {
 ///
 /// # Errors
 /// Why they cannot be read.
-pub(crate) fn read(
+pub fn read(
     bytes: Vec<u8>,
     name: &str,
     form: &FeedForm,

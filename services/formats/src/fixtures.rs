@@ -1,4 +1,4 @@
-//! Files of the tests.
+//! Files of the tests, of this crate and of `vitrine-ingest`.
 
 use std::io::{Cursor, Write as _};
 use std::sync::Arc;
@@ -8,24 +8,8 @@ use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64T
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use serde_json::Value;
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
-
-use super::Row;
-
-/// A row that is an object.
-pub(crate) fn object(value: Value) -> Row {
-    Row::Object(value)
-}
-
-/// Why a row cannot be read.
-pub(crate) fn reason(row: &Row) -> &str {
-    match row {
-        Row::Unreadable(reason) | Row::Broken(reason) => reason,
-        other => panic!("{other:?} is readable"),
-    }
-}
 
 /// A gzip of bytes.
 pub(crate) fn gzipped(bytes: &[u8]) -> Vec<u8> {

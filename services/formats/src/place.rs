@@ -102,7 +102,8 @@ pub(super) fn places(path: &Path, pattern: Option<&str>) -> Result<Vec<Place>, F
 }
 
 /// Whether a name fits a pattern, in which `*` is any text and `?` any character.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+#[must_use]
+pub fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut in_pattern, mut in_name) = (0, 0);
