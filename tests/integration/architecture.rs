@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     (
@@ -22,6 +22,10 @@ const EDGES: [(&str, &[&str]); 14] = [
         &["vitrine-api-derive", "vitrine-domain", "vitrine-model"],
     ),
     ("vitrine-api-derive", &[]),
+    (
+        "vitrine-first-mapping",
+        &["vitrine-formats", "vitrine-ingest", "vitrine-model"],
+    ),
     ("vitrine-formats", &[]),
     (
         "vitrine-ingest",
@@ -39,6 +43,7 @@ const EDGES: [(&str, &[&str]); 14] = [
             "vitrine-demo",
             "vitrine-domain",
             "vitrine-export",
+            "vitrine-first-mapping",
             "vitrine-formats",
             "vitrine-ingest",
             "vitrine-model",

@@ -124,14 +124,15 @@ fn an_import_ends_alike_with_any_number_of_threads() {
 #[test]
 fn fixtures_are_imported_alike_with_any_number_of_threads() {
     test(async |app| {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../services/ingest/fixtures");
-        for (feed, mapping) in [
-            ("bmecat.xml", "bmecat.toml"),
-            ("variants.csv", "variants.toml"),
-            ("init/fell-products.csv", "init/fell-products.toml"),
-            ("init/lumico-shop.json", "init/lumico-shop.toml"),
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../services");
+        for (fixtures, feed) in [
+            ("ingest/fixtures", "bmecat.xml"),
+            ("ingest/fixtures", "variants.csv"),
+            ("first-mapping/fixtures", "fell-products.csv"),
+            ("first-mapping/fixtures", "lumico-shop.json"),
         ] {
-            compare(app, &folder.join(feed), &folder.join(mapping)).await;
+            let feed = folder.join(fixtures).join(feed);
+            compare(app, &feed, &feed.with_extension("toml")).await;
         }
     });
 }

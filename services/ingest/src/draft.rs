@@ -437,6 +437,8 @@ fn hash(product: &ExternalRef) -> u64 {
 }
 
 #[cfg(test)]
+mod compared;
+#[cfg(test)]
 mod damaged;
 #[cfg(test)]
 mod fixtures;

@@ -12,13 +12,11 @@
 //! | [`run`] | storing batches in the catalogue |
 //! | [`importer`] | runs for the worker `imports` |
 //! | [`report`] | the outcome of an import, as text and as JSON |
-//! | [`init`] | first mappings of unknown feeds |
 //! | [`sample`] | rows beside what becomes of them |
 //! | [`rejects`] | the file of rejected lines and dropped values |
 
 pub mod draft;
 pub mod importer;
-pub mod init;
 pub mod mapping;
 pub mod rejects;
 pub mod report;

@@ -47,7 +47,7 @@ use section::Section;
 use uses::Uses;
 
 pub use error::MappingError;
-pub(crate) use number::shortened;
+pub use number::shortened;
 pub(crate) use path::Row;
 pub(crate) use problems::Problems;
 pub use problems::Traced;

@@ -125,7 +125,8 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Shortens a text for messages.
-pub(crate) fn shortened(text: &str) -> String {
+#[must_use]
+pub fn shortened(text: &str) -> String {
     const MAX_SHOWN_CHARACTERS: usize = 60;
     let cut: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if cut.len() < text.len() {

@@ -11,7 +11,7 @@ use crate::settings;
 pub(super) fn run(command: &settings::Mapping) -> anyhow::Result<ExitCode> {
     match command {
         settings::Mapping::Init { file } => {
-            print(vitrine_ingest::init::init(file)?.trim_end());
+            print(vitrine_first_mapping::first_mapping(file)?.trim_end());
             Ok(ExitCode::SUCCESS)
         }
         settings::Mapping::Check { mapping } => check(mapping),

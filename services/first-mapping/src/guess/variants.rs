@@ -2,12 +2,12 @@
 
 use vitrine_model::spec::check_key;
 
-use super::super::gathered::Gathered;
-use super::super::paths::{Facts, last_word};
 use super::{
     BRANDS, CATEGORIES, DESCRIPTIONS, Finder, Guess, GuessedTable, Guesses, IMAGES,
     MAX_SPEC_CHARACTERS, NAMES, PRICES, description, kind, quoted, sure, unsure,
 };
+use crate::gathered::Gathered;
+use crate::paths::{Facts, last_word};
 
 /// Names of the number that a variant has.
 const NUMBERS: [&str; 5] = ["sku", "variant_id", "ean", "gtin", "barcode"];

@@ -21,7 +21,7 @@ pub const ROWS: usize = 1000;
 ///
 /// # Errors
 /// [`FeedError`] if the file cannot be opened.
-pub fn init(file: &Path) -> Result<String, FeedError> {
+pub fn first_mapping(file: &Path) -> Result<String, FeedError> {
     let form = FeedForm {
         guess_rows: true,
         ..FeedForm::default()

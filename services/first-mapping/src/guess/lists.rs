@@ -2,11 +2,11 @@
 
 use vitrine_model::unit::UnitTable;
 
-use super::super::paths::{Facts, last_word};
 use super::{
     AUTHORS, BODIES, CURRENCIES, Finder, Guess, GuessedTable, PRICES, RATINGS, REVIEW_IDS, TITLES,
     quoted, sure, unsure,
 };
+use crate::paths::{Facts, last_word};
 
 /// Names of what a spec in pieces consists of.
 const KEYS: [&str; 7] = [

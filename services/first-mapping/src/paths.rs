@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use vitrine_formats::push_key;
-
-use crate::mapping::shortened;
+use vitrine_ingest::mapping::shortened;
 
 /// The maximum number of paths that are looked at.
 const MAX_PATHS: usize = 2000;

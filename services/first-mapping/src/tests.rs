@@ -1,15 +1,21 @@
 use std::fs;
 
+use vitrine_ingest::Mapping;
+use vitrine_ingest::draft::{Drafter, LineStatus};
+
 use super::*;
-use crate::draft::{Drafter, LineStatus};
-use crate::mapping::Mapping;
+
+#[path = "../../ingest/src/draft/compared.rs"]
+mod compared;
+
+use compared::{compare, compare_file};
 
 /// A first mapping of a feed, and the reasons of the lines that it rejects.
-fn first_mapping(name: &str, feed: &str) -> (String, Vec<String>) {
+fn mapped(name: &str, feed: &str) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(name);
     fs::write(&file, feed).unwrap();
-    let text = init(&file).unwrap();
+    let text = first_mapping(&file).unwrap();
     let mapping = Mapping::parse(&text, &mut |_| unreachable!("no tables"));
     let mapping = mapping.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut feed = Feed::open(&file, mapping.form()).unwrap();
@@ -33,7 +39,7 @@ fn a_feed_of_products_is_recognised() {
     let feed = r#"{"uniqId": "a1", "title": "Tarn Reading Lamp", "brand": "Tarn", "price": "39,90", "breadcrumbs": "Light > Lamps", "images": [{"url": "https://e.org/1.jpg"}], "about": "<p>Bright, and small enough.</p>", "attributes": {"weight": 1.2, "color": "N/A"}}
 {"uniqId": "a2", "title": "Tarn Clip", "brand": "Tarn", "price": "19,90", "breadcrumbs": "Light > Lamps", "images": [], "about": "<p>Fits on every shelf there is.</p>", "attributes": {"weight": 0.2}}
 "#;
-    let (text, rejected) = first_mapping("shop.jsonl", feed);
+    let (text, rejected) = mapped("shop.jsonl", feed);
     assert_eq!(rejected, [] as [String; 0], "{text}");
     has(
         &text,
@@ -58,7 +64,7 @@ fn a_feed_of_reviews_is_recognised() {
     let feed = "Id;ProductId;UserId;ProfileName;Score;Summary;Text\n\
                 1;P1;U1;Ada;87;Good;Bright enough for reading all night.\n\
                 2;P1;U2;Bo;20;Bad;Broke after a week of careful use.\n";
-    let (text, rejected) = first_mapping("reviews.csv", feed);
+    let (text, rejected) = mapped("reviews.csv", feed);
     assert_eq!(rejected, [] as [String; 0], "{text}");
     has(
         &text,
@@ -77,7 +83,7 @@ fn a_feed_of_reviews_is_recognised() {
 
 #[test]
 fn what_cannot_be_guessed_is_said() {
-    let (text, _) = first_mapping(
+    let (text, _) = mapped(
         "odd.jsonl",
         "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 1, \"b\": \"x\"}\n",
     );
@@ -89,7 +95,7 @@ fn what_cannot_be_guessed_is_said() {
             "# unsure: no path has the name of a category",
         ],
     );
-    let (text, _) = first_mapping(
+    let (text, _) = mapped(
         "one.jsonl",
         "{\"key\": \"k1\", \"label\": \"Lamp\"}\n{\"key\": \"k2\", \"label\": \"Lamp\"}\n",
     );
@@ -104,7 +110,7 @@ fn lists_without_what_is_usual_are_said_to_lack_it() {
     let feed = r#"{"id": 1, "name": "Lamp", "price_cents": 1999, "currency": "EUR", "facts": [{"key": "Load", "value": "1,5", "unit": "XYZ"}, {"key": "Height", "value": "3", "unit": "mm"}], "reviews": [{"rating": 90, "text": "Good."}]}
 {"id": 2, "name": "Clip", "price_cents": 990, "currency": "EUR", "facts": {"key": "Load", "value": "2", "unit": "mm"}, "reviews": []}
 "#;
-    let (text, rejected) = first_mapping("shop.jsonl", feed);
+    let (text, rejected) = mapped("shop.jsonl", feed);
     assert_eq!(rejected, [] as [String; 0], "{text}");
     has(
         &text,
@@ -120,7 +126,7 @@ fn lists_without_what_is_usual_are_said_to_lack_it() {
         ],
     );
     let offers = r#"{"id": 1, "name": "Lamp", "offers": [{"price": 5, "type": "net"}, {"price": 6, "type": "gross"}]}"#;
-    let (text, _) = first_mapping("offers.jsonl", offers);
+    let (text, _) = mapped("offers.jsonl", offers);
     has(
         &text,
         &[
@@ -132,7 +138,7 @@ fn lists_without_what_is_usual_are_said_to_lack_it() {
 
 #[test]
 fn lines_are_one_product_only_if_the_others_lack_its_name() {
-    let gathered = |feed: &str| first_mapping("lines.csv", feed).0.contains("[gather]");
+    let gathered = |feed: &str| mapped("lines.csv", feed).0.contains("[gather]");
     assert!(gathered("Key,Title,Size\na,Lamp,S\na,,M\nb,Clip,S\n"));
     assert!(!gathered("Key,Title,Size\na,Lamp,S\na,Lamp,M\nb,Clip,S\n"));
     assert!(
@@ -149,7 +155,7 @@ fn lines_are_one_product_only_if_the_others_lack_its_name() {
 fn odd_names_of_columns_make_a_valid_mapping() {
     let feed = "\"Han\"\"dle\",\"Ti{t}le: x\",Title,Option1 Name,Option1 Value,SKU,Größe é,9\n\
                 a,T,Lamp,\"Größe \"\"x\"\"\",S,1,G,5\na,,,,M,2,,6\nb,T,Clip,9,L,3,,7\n";
-    let (text, rejected) = first_mapping("odd.csv", feed);
+    let (text, rejected) = mapped("odd.csv", feed);
     assert_eq!(rejected, [] as [String; 0], "{text}");
     assert!(text.contains("[gather]"), "{text}");
 }
@@ -157,11 +163,35 @@ fn odd_names_of_columns_make_a_valid_mapping() {
 #[test]
 fn numbers_in_text_become_numbers_unless_they_look_like_names() {
     let feed = "id,name,load,width,zip,phone\n1,Lamp,5,\"1,5\",01234,493012345678\n2,Clip,7,2,04321,493012345678\n";
-    let (text, _) = first_mapping("shop.csv", feed);
+    let (text, _) = mapped("shop.csv", feed);
     has(
         &text,
         &["path = [\"load\"]", "path = [\"width\"]", "decimal = \",\""],
     );
     assert!(!text.contains("path = [\"zip"), "{text}");
     assert!(!text.contains("\"phone\"]"), "{text}");
+}
+
+/// Compares the first mapping of a feed with the file beside it, and what the feed becomes by it.
+fn compare_first_mapping(feed: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mapping = Path::new(feed).with_extension("toml");
+    let made = first_mapping(&folder.join(feed)).unwrap();
+    compare_file(&folder.join(&mapping), &made);
+    compare(feed, mapping.to_str().unwrap());
+}
+
+#[test]
+fn a_first_mapping_of_variants_in_lines() {
+    compare_first_mapping("fell-products.csv");
+}
+
+#[test]
+fn a_first_mapping_of_nested_json() {
+    compare_first_mapping("lumico-shop.json");
+}
+
+#[test]
+fn a_first_mapping_of_a_catalogue_in_xml() {
+    compare_first_mapping("lumico-erp.xml");
 }
