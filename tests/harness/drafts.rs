@@ -42,6 +42,7 @@ pub fn product(name: &str) -> ProductBuilder {
             created_at: None,
             create_only: false,
             owns: Vec::new(),
+            droppable: std::collections::BTreeSet::new(),
         },
     }
 }
@@ -78,6 +79,7 @@ pub fn review(product: &str, external_id: impl fmt::Display, stars: i64) -> Revi
             helpful: 0,
             unhelpful: 0,
             created_at: Some(instant(NOW)),
+            droppable: std::collections::BTreeSet::new(),
         },
     }
 }

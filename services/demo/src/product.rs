@@ -78,6 +78,7 @@ pub(crate) fn generate(demo: &Demo, index: usize) -> GeneratedProduct {
         created_at: Some(writer.planned.created),
         create_only: false,
         owns: Vec::new(),
+        droppable: std::collections::BTreeSet::new(),
     };
     let facts = writer.facts;
     GeneratedProduct { draft, facts }

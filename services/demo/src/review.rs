@@ -94,6 +94,7 @@ impl<'a> Reviews<'a> {
             helpful,
             unhelpful,
             created_at: Some(self.created_at()),
+            droppable: std::collections::BTreeSet::new(),
         }
     }
 

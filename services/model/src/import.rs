@@ -1,7 +1,7 @@
 //! Drafts that lines of feeds are mapped to before anything is stored, and the outcome of each
 //! line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -58,6 +58,10 @@ pub struct ProductDraft {
     /// The fields that its source owns, whatever other sources of the product say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owns: Vec<ProductField>,
+    /// The values that are left out if the catalogue refuses them, by the names that rejections
+    /// have: `brand`, `media.url`, `specs.weight`. Any other refused value rejects the draft.
+    #[serde(skip)]
+    pub droppable: BTreeSet<String>,
 }
 
 impl ProductDraft {
@@ -174,6 +178,9 @@ pub struct ReviewDraft {
     pub unhelpful: i64,
     /// When it was written, if known.
     pub created_at: Option<Timestamp>,
+    /// The values that are left out if the catalogue refuses them, as in [`ProductDraft::droppable`].
+    #[serde(skip)]
+    pub droppable: BTreeSet<String>,
 }
 
 impl ReviewDraft {

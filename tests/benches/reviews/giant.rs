@@ -383,5 +383,6 @@ fn draft(product: &ExternalRef, n: usize) -> ReviewDraft {
         created_at: Some(Timestamp::from_millis(
             1_600_000_000_000 + day * 86_400_000 + minute * 1_000,
         )),
+        droppable: std::collections::BTreeSet::new(),
     }
 }

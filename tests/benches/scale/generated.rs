@@ -153,6 +153,7 @@ impl Generated {
             created_at: Some(self.before_end(random)),
             create_only: false,
             owns: Vec::new(),
+            droppable: std::collections::BTreeSet::new(),
         }
     }
 
@@ -208,6 +209,7 @@ impl Generated {
             helpful: i64::from(random.chance(0.2)) * i64::try_from(random.below(20)).unwrap(),
             unhelpful: 0,
             created_at: Some(self.before_end(random)),
+            droppable: std::collections::BTreeSet::new(),
         }
     }
 

@@ -169,6 +169,7 @@ impl ProductMapping {
                 .and_then(|field| field.date(row, problems)),
             create_only: false,
             owns: self.owns.clone(),
+            droppable: std::collections::BTreeSet::new(),
         })
     }
 

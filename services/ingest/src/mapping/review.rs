@@ -121,6 +121,7 @@ impl ReviewMapping {
                 .as_ref()
                 .and_then(|field| field.date(row, problems)),
             origin,
+            droppable: std::collections::BTreeSet::new(),
         })
     }
 
