@@ -37,7 +37,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 34] = [
+pub const MUTATIONS: [Mutation; 35] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -45,6 +45,7 @@ pub const MUTATIONS: [Mutation; 34] = [
     of("archiveProduct", PRODUCT),
     of("restoreProduct", PRODUCT),
     of("revertProduct", PRODUCT),
+    of("releaseFields", PRODUCT),
     of("createCategory", CATEGORY),
     of("updateCategory", CATEGORY),
     of("revertCategory", CATEGORY),

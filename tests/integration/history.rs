@@ -39,7 +39,7 @@ async fn on_sale(app: &App, draft: ProductBuilder) -> String {
 /// The history of an object, newest first, each change in one line.
 async fn history(app: &App, id: &str) -> Vec<String> {
     let query = "query ($id: ID!) { history(id: $id, first: 100) { nodes {
-        revision previousRevision changedBy origin revertedTo fields { field before after } } } }";
+        revision previousRevision changedBy origin revertedTo keptFields fields { field before after } } } }";
     let answer = app.query(query).with("id", id).as_admin().await;
     let nodes = answer.at("/history/nodes").as_array().unwrap();
     nodes.iter().map(line).collect()
@@ -54,6 +54,13 @@ fn line(entry: &Value) -> String {
             format!("{} {}", text(&change["field"]), values.join(" > "))
         })
         .collect();
+    let kept = entry["keptFields"].as_array().unwrap().iter().map(text);
+    let kept: Vec<String> = kept.collect();
+    let kept = if kept.is_empty() {
+        String::new()
+    } else {
+        format!("; kept: {}", kept.join(", "))
+    };
     let restored = entry["revertedTo"].as_i64();
     let restored = restored.map_or_else(String::new, |revision| format!(" to {revision}"));
     format!(
@@ -62,7 +69,7 @@ fn line(entry: &Value) -> String {
         text(&entry["changedBy"]),
         entry["revision"],
         entry["previousRevision"],
-        fields.join("; ")
+        fields.join("; ") + &kept
     )
 }
 
@@ -94,8 +101,7 @@ fn a_history_says_who_changed_what() {
             history(app, &id).await,
             [
                 "MUTATION by ann, 5 after 4: status ACTIVE > ARCHIVED",
-                "IMPORT by feed, 4 after 3: name Big Lamp > Lamp; brand Tarn > -; category lamps > floor; \
-                 price 12.50 EUR > 9.00 EUR; specs.weight 2 kg > 1.5 kg; specs.bulb E27 > -",
+                "IMPORT by feed, 4 after 3: category lamps > floor; kept: name, brand, price, specs.weight, specs.bulb",
                 "MUTATION by ben, 3 after 2: specs.weight 1.5 kg > 2 kg; specs.bulb - > E27",
                 "MUTATION by ann, 2 after 1: name Lamp > Big Lamp; price 10.00 EUR > 12.50 EUR; brand - > Tarn",
             ]

@@ -612,6 +612,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "startBulkChange" => json!({ "change": { "brand": "x" } }),
         "startImport" => json!({ "feeds": [], "mapping": "" }),
         "revertSpecKey" => json!({ "key": "x", "revision": 1 }),
+        "releaseFields" => json!({ "productId": "x", "fields": ["name"] }),
         "setSpecs" | "removeSpecs" => json!({ "productId": "x", "specs": [] }),
         "createCategory" | "createSupplier" => json!({ "name": "x" }),
         "defineUnit" => json!({ "symbol": "x", "dimension": "x", "factor": 1 }),

@@ -567,10 +567,18 @@ fn product_changes(id: &str) -> [MutationCase; 4] {
     let (read, change) = ("find products", "findAndModify products");
     let copies = "update stale_copies";
     [
+        // The first edit of a product of a feed remembers what the feed has said.
         case(
             "updateProduct",
             brand,
-            &[read, change, HISTORY, read, GENERATIONS],
+            &[
+                read,
+                "insert contributions",
+                change,
+                HISTORY,
+                read,
+                GENERATIONS,
+            ],
             false,
         ),
         // New words are added to the dictionary of the search first.

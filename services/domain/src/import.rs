@@ -53,6 +53,9 @@ pub struct ImportSummary {
     pub new_suppliers: Vec<String>,
     /// New suppliers that have the name of others that were there before.
     pub namesakes: Vec<Namesake>,
+    /// The number of fields of updated products that people have edited, and of which the feed says
+    /// something else.
+    pub kept_by_people: u64,
 }
 
 /// A new supplier that has the name of others, of other countries.

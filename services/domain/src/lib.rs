@@ -48,6 +48,7 @@ mod limits;
 mod line_limiter;
 pub mod maintenance;
 pub mod outcome;
+pub mod overrides;
 pub mod page;
 mod persisted_queries;
 pub mod pictures;

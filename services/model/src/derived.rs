@@ -210,6 +210,7 @@ mod tests {
             activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
+            overrides: crate::overrides::Overrides::default(),
             revision: 1,
             created_at: at,
             listed_at: None,

@@ -31,6 +31,8 @@ pub enum ChangeOrigin {
     Mutation,
     /// A mutation of an admin that restored an earlier revision.
     Revert,
+    /// A mutation of an admin that gave fields back to the feeds.
+    Release,
     /// A bulk change of an admin.
     BulkChange,
     /// An import.
@@ -45,6 +47,7 @@ impl ChangeOrigin {
     pub const ALL: [Self; Self::COUNT] = [
         Self::Mutation,
         Self::Revert,
+        Self::Release,
         Self::BulkChange,
         Self::Import,
         Self::KeyMerge,
@@ -56,6 +59,7 @@ impl ChangeOrigin {
         match self {
             Self::Mutation => "mutation",
             Self::Revert => "revert",
+            Self::Release => "release",
             Self::BulkChange => "bulk_change",
             Self::Import => "import",
             Self::KeyMerge => "key_merge",
@@ -78,6 +82,9 @@ pub struct ChangedBy {
     pub name: String,
     /// The revision that was restored, for [`ChangeOrigin::Revert`].
     pub reverted_to: Option<i64>,
+    /// The fields of which an import says something else, and that it left as people have edited
+    /// them: `name`, `specs.weight`.
+    pub kept: Vec<String>,
 }
 
 impl ChangedBy {
@@ -88,6 +95,7 @@ impl ChangedBy {
             origin: ChangeOrigin::Mutation,
             name: subject.to_owned(),
             reverted_to: None,
+            kept: Vec::new(),
         }
     }
 
@@ -98,6 +106,7 @@ impl ChangedBy {
             origin: ChangeOrigin::Revert,
             name: self.name.clone(),
             reverted_to: Some(revision),
+            kept: Vec::new(),
         }
     }
 
@@ -108,6 +117,7 @@ impl ChangedBy {
             origin: ChangeOrigin::Import,
             name: system.to_owned(),
             reverted_to: None,
+            kept: Vec::new(),
         }
     }
 
@@ -118,6 +128,7 @@ impl ChangedBy {
             origin: ChangeOrigin::KeyMerge,
             name: "merges".to_owned(),
             reverted_to: None,
+            kept: Vec::new(),
         }
     }
 }

@@ -54,6 +54,7 @@ pub mod import;
 pub mod import_run;
 pub mod moderation;
 pub mod money;
+pub mod overrides;
 pub mod picture;
 pub mod product;
 pub mod rating;

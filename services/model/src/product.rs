@@ -9,6 +9,7 @@ use crate::contribution::SourcePriority;
 use crate::fold::Computed;
 use crate::id::{CategoryId, ProductId};
 use crate::money::Money;
+use crate::overrides::Overrides;
 use crate::spec::Spec;
 use crate::supplier::SupplierExtract;
 
@@ -213,6 +214,8 @@ pub struct Product {
     pub sold: Sold,
     /// The sources it was imported from.
     pub sources: Vec<Source>,
+    /// The fields that people have edited.
+    pub overrides: Overrides,
     /// Increases with every edit by an admin or an import; unaffected by reviews.
     pub revision: i64,
     /// When it was first stored.
@@ -224,6 +227,17 @@ pub struct Product {
 }
 
 impl Product {
+    /// Whether what its sources say is stored beside it: it does not follow from the product if there
+    /// are several of them, if one says only some fields, or if people have edited some.
+    #[must_use]
+    pub fn has_contributions(&self) -> bool {
+        match &*self.sources {
+            [] => false,
+            [one] => one.priority.partial || !self.overrides.is_empty(),
+            _ => true,
+        }
+    }
+
     /// When it was listed; `None` for a draft. A product that has just stopped being a draft is
     /// listed from its last change on.
     #[must_use]

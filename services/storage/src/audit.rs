@@ -610,16 +610,18 @@ impl ProductAudit {
         stats::ignore_stale_ranks(&mut self.stored, &self.product.computed.stats, interest);
     }
 
-    /// What the sources say is stored, with the same sources, unless a single source describes the
-    /// whole product.
+    /// What the sources say is stored, with the same sources, if it does not follow from the product.
     fn audit_sources(&self, stored: Option<&Contributions>, found: &mut Audit) {
         let sources = &self.product.sources;
         let Some(stored) = stored else {
-            if sources.len() > 1 || sources.iter().any(|source| source.priority.partial) {
+            if self.product.has_contributions() {
                 self.differs(found, "contributions", &"none", sources);
             }
             return;
         };
+        if !self.product.has_contributions() {
+            self.differs(found, "contributions", &stored.all.len(), &"none");
+        }
         let said: Vec<&Source> = stored.all.iter().map(|one| &one.source).collect();
         if !said.iter().copied().eq(sources) {
             self.differs(found, "sources of contributions", &said, sources);

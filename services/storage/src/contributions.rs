@@ -1,8 +1,8 @@
 //! What the sources of a product say, for products whose fields have several owners.
 //!
 //! A product that one source describes as a whole has no such document: its content is what the
-//! source says. With a second source, or with one that says some fields only, each source has an
-//! entry here. The product is written in the same transaction, so its sources are always those of
+//! source says. With a second source, with one that says some fields only, or with fields that people
+//! have edited, each source has an entry here. The product is written in the same transaction, so its sources are always those of
 //! the document.
 //!
 //! Lines for a SKU that no product has yet *wait*: the document reserves the id of the product,
@@ -90,7 +90,7 @@ impl Store {
         let inserted = retry_contended(async || {
             let mut unit = self.begin_write().await?;
             let inserted = match unit.insert_products(one, encoding).await {
-                Ok(()) => unit.set_contributions(product.id, contributions).await,
+                Ok(()) => unit.set_contributions(product, contributions).await,
                 error => error,
             };
             unit.end(inserted).await
@@ -190,7 +190,7 @@ impl Store {
                 if !replaced.await? {
                     return Ok(false);
                 }
-                unit.set_contributions(product.id, contributions).await?;
+                unit.set_contributions(product, contributions).await?;
                 Ok(true)
             })
             .await
@@ -215,7 +215,7 @@ impl Store {
             finish(unit, async |unit| {
                 let arrived = unit.insert_awaited(product, waiting, encoding).await?;
                 if arrived {
-                    unit.set_contributions(product.id, contributions).await?;
+                    unit.set_contributions(product, contributions).await?;
                 }
                 Ok(arrived)
             })
@@ -250,9 +250,7 @@ impl WriteUnit {
             return Ok(None);
         };
         let product = Fields::of(names::NAMES, &owner).id("product")?;
-        let own = doc! { "_id": stored_id(product) };
-        let found = self.find_one(COLLECTION, own).await?;
-        let found = found.as_ref().map(read).transpose()?;
+        let found = self.contributions(ProductId::from_i64(product)).await?;
         Ok(found.filter(|found| found.waiting_sku.is_some()))
     }
 
@@ -321,33 +319,63 @@ impl WriteUnit {
             .await
     }
 
-    /// Stores what the sources of a product say that this transaction writes.
-    async fn set_contributions(
+    /// Returns what the sources of a product say, as this transaction sees it; `None` if it follows
+    /// from the product.
+    pub async fn contributions(
         &mut self,
         product: ProductId,
-        all: &[Contribution],
-    ) -> Result<(), StorageError> {
+    ) -> Result<Option<Contributions>, StorageError> {
         let own = doc! { "_id": stored_id(product.to_i64()) };
-        let stored = self.find_one(COLLECTION, own.clone()).await?;
-        let stored = stored.as_ref().map(read).transpose()?;
-        let whole = matches!(all, [one] if !one.source.priority.partial);
-        let after = Contributions {
+        let found = self.find_one(COLLECTION, own).await?;
+        found.as_ref().map(read).transpose()
+    }
+
+    /// Stores what the sources of a product say, of which nothing was stored because it followed from
+    /// the product.
+    pub async fn insert_contributions(
+        &mut self,
+        product: ProductId,
+        all: Vec<Contribution>,
+    ) -> Result<(), StorageError> {
+        let new = Contributions {
             product,
             waiting_sku: None,
-            revision: stored.as_ref().map_or(1, |stored| stored.revision + 1),
-            all: all.to_vec(),
+            revision: 1,
+            all,
         };
+        self.insert(COLLECTION, vec![document::document(&new)])
+            .await
+    }
+
+    /// Stores what the sources of a product say that this transaction writes, if that does not follow
+    /// from the product.
+    pub async fn set_contributions(
+        &mut self,
+        product: &Product,
+        all: &[Contribution],
+    ) -> Result<(), StorageError> {
+        let stored = self.contributions(product.id).await?;
         match stored {
-            _ if whole => self.delete(COLLECTION, own).await.map(drop),
-            None => {
-                let doc = document::document(&after);
-                self.insert(COLLECTION, vec![doc]).await
+            _ if !product.has_contributions() => {
+                let own = doc! { "_id": stored_id(product.id.to_i64()) };
+                self.delete(COLLECTION, own).await.map(drop)
             }
-            Some(before) if self.replace_contributions(&before, &after).await? => Ok(()),
-            Some(_) => Err(StorageError::Newer {
-                collection: COLLECTION,
-                id: product.to_string(),
-            }),
+            None => self.insert_contributions(product.id, all.to_vec()).await,
+            Some(before) => {
+                let after = Contributions {
+                    waiting_sku: None,
+                    revision: before.revision + 1,
+                    all: all.to_vec(),
+                    ..before.clone()
+                };
+                if self.replace_contributions(&before, &after).await? {
+                    return Ok(());
+                }
+                Err(StorageError::Newer {
+                    collection: COLLECTION,
+                    id: product.id.to_string(),
+                })
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::Content;
 use vitrine_model::history::{
-    ChangeOrigin, ChangedBy, HISTORY_KEPT_MILLIS, HistoryEntry, HistoryOf, MAX_HISTORY,
+    ChangeOrigin, ChangedBy, FieldValue, HISTORY_KEPT_MILLIS, HistoryEntry, HistoryOf, MAX_HISTORY,
 };
 use vitrine_model::id::{CategoryId, ProductId, random_number};
 use vitrine_model::product::{Details, Product};
@@ -143,6 +143,11 @@ impl WriteUnit {
             "expires_at": date(at.plus_millis(HISTORY_KEPT_MILLIS)),
         });
         put(&mut entry, "previous", previous);
+        put(
+            &mut entry,
+            "kept",
+            (!by.kept.is_empty()).then_some(&by.kept),
+        );
         put(&mut entry, "reverted_to", by.reverted_to);
         self.insert(HISTORY, vec![entry]).await?;
         if revision > MAX_HISTORY {
@@ -316,6 +321,12 @@ fn earlier((mut state, now): (State, i64), since: &[Stored], revision: i64) -> O
     Some(state)
 }
 
+/// Returns the fields of what is said about a product, as a history shows them. A supplier has no name.
+#[must_use]
+pub fn shown_content(said: &Content) -> Vec<(String, FieldValue)> {
+    shown::shown_fields(&content(said))
+}
+
 fn product_state(product: &Product) -> State {
     let mut state = content(&Content::of(product));
     let supplier = product.supplier.as_ref();
@@ -451,6 +462,7 @@ fn read_entry(entry: &RawDocument) -> Read<HistoryEntry> {
             origin: read_origin(&fields)?,
             name: fields.string("by")?,
             reverted_to: fields.opt_i64("reverted_to")?,
+            kept: fields.items("kept", |field| field.as_str().map(str::to_owned))?,
         },
         fields: shown::field_changes(&state("before")?, &state("after")?),
     })

@@ -10,6 +10,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::money::Money;
+use vitrine_model::overrides::Overrides;
 use vitrine_model::product::{Details, Kind, Media, Outlier, Product, ProductStatus, Sold, Source};
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review::TopReview;
@@ -180,6 +181,11 @@ impl ProductView {
         stats::read_sold(&self.fields())
     }
 
+    /// Returns the fields that people have edited.
+    pub fn overrides(&self) -> Read<Overrides> {
+        product::read_overrides(&self.fields())
+    }
+
     /// Returns the sources that the product was imported from.
     pub fn sources(&self) -> Read<Vec<Source>> {
         self.fields().docs("sources", product::read_source)
@@ -230,6 +236,7 @@ impl ProductView {
             activity: self.activity()?,
             sold: self.sold()?,
             sources: self.sources()?,
+            overrides: self.overrides()?,
             revision: self.revision()?,
             created_at: self.created_at()?,
             listed_at: self.listed_at()?,

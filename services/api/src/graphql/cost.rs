@@ -141,6 +141,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Product.activity", LIST, Assumed(1)),
     ("Product.description", LONG_TEXT, Assumed(1)),
     ("Product.media", 0, Assumed(5)),
+    ("Product.overrides", LOOK_UP, Assumed(5)),
     ("Product.ratingTrend", LOOK_UP, Argument("months", 12)),
     ("Product.reviews", LIST, Connection),
     ("Product.specs", OBJECT, Values("keys", DEFAULT_PAGE)),

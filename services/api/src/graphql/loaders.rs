@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use ::dataloader::{BatchFn, cached::Loader};
 use vitrine_domain::facets::KeyCoverage;
+use vitrine_domain::overrides::FeedValues;
 use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviewing::Report;
 use vitrine_domain::reviewing::ratings::RatingMonth;
@@ -47,6 +48,7 @@ pub(crate) struct Loaders {
     recent: Batched<(ProductId, i32), RatingStats, Recent>,
     reports: Batched<ReviewId, Vec<Report>, Reports>,
     versions: Batched<ReviewId, Vec<ReviewVersion>, Versions>,
+    feed_values: Batched<ProductId, Arc<FeedValues>, FeedValuesOf>,
     own: Option<Own>,
 }
 
@@ -67,6 +69,7 @@ struct Trends(Catalog);
 struct Recent(Catalog);
 struct Reports(Catalog);
 struct Versions(Catalog);
+struct FeedValuesOf(Catalog);
 struct OwnReviews(Catalog, String);
 struct OwnVotes(Catalog, String);
 
@@ -95,6 +98,7 @@ impl Loaders {
             recent: Batched::new(Recent(catalog.clone())),
             reports: Batched::new(Reports(catalog.clone())),
             versions: Batched::new(Versions(catalog.clone())),
+            feed_values: Batched::new(FeedValuesOf(catalog.clone())),
             own: subject.map(|subject| Own {
                 reviews: Batched::new(OwnReviews(catalog.clone(), subject.to_owned())),
                 votes: Batched::new(OwnVotes(catalog.clone(), subject.to_owned())),
@@ -118,6 +122,7 @@ impl Loaders {
         self.recent.clear().await;
         self.reports.clear().await;
         self.versions.clear().await;
+        self.feed_values.clear().await;
         if let Some(own) = &self.own {
             own.reviews.clear().await;
             own.votes.clear().await;
@@ -203,6 +208,11 @@ impl Loaders {
     /// Returns the earlier versions of a review.
     pub(crate) async fn versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, Failure> {
         Ok(self.versions.get(id).await?.unwrap_or_default())
+    }
+
+    /// Returns what the feeds say of a product that people have edited.
+    pub(crate) async fn feed_values(&self, id: ProductId) -> Result<Arc<FeedValues>, Failure> {
+        Ok(self.feed_values.get(id).await?.unwrap_or_default())
     }
 
     /// Returns the caller's review of a product.
@@ -305,6 +315,17 @@ impl BatchFn<FirstReviews, Loaded<Arc<ListedReviews>>> for FirstPages {
             all.extend(each(&queries, found));
         }
         all
+    }
+}
+
+impl BatchFn<ProductId, Loaded<Arc<FeedValues>>> for FeedValuesOf {
+    async fn load(&mut self, ids: &[ProductId]) -> HashMap<ProductId, Loaded<Arc<FeedValues>>> {
+        let found = self.0.feed_values(ids).await;
+        let shared = found.map(|found| {
+            let found = found.into_iter();
+            found.map(|(id, values)| (id, Arc::new(values))).collect()
+        });
+        each(ids, shared)
     }
 }
 

@@ -30,7 +30,9 @@ use super::inputs::product::{
 use super::inputs::reference::{
     CreateCategoryInput, CreateSupplierInput, UpdateCategoryInput, UpdateSupplierInput,
 };
-use super::inputs::reverts::{RevertCategoryInput, RevertProductInput, RevertSpecKeyInput};
+use super::inputs::reverts::{
+    ReleaseFieldsInput, RevertCategoryInput, RevertProductInput, RevertSpecKeyInput,
+};
 use super::inputs::review::{
     DeleteReviewInput, EditReviewInput, ModerateReviewInput, RemoveVoteInput, ReplyToReviewInput,
     ReportReviewInput, SubmitReviewInput, VoteReviewInput,
@@ -48,10 +50,10 @@ use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
     DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
-    RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload, RevertProductPayload,
-    RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload, StartImportPayload,
-    StopBulkChangePayload, UpdateCategoryPayload, UpdateProductPayload, UpdateSpecKeyPayload,
-    UpdateSupplierPayload,
+    ReleaseFieldsPayload, RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload,
+    RevertProductPayload, RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload,
+    StartImportPayload, StopBulkChangePayload, UpdateCategoryPayload, UpdateProductPayload,
+    UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;
@@ -169,6 +171,24 @@ impl Mutation {
             input.parse(),
             |catalog, request, (id, revision)| async move {
                 catalog.revert_product(request, id, revision).await
+            },
+        );
+        product(done.await).map(Into::into).some_at(ctx)
+    }
+
+    /// Gives fields that people have edited back to the feeds: they get at once what the feeds say of them, and follow
+    /// the feeds from then on. A field of which the feeds say nothing becomes empty, unless every product has it (name,
+    /// kind, category, status, SKU). A product without feeds keeps its values.
+    async fn release_fields(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product and the fields.")] input: ReleaseFieldsInput,
+    ) -> Option<R<ReleaseFieldsPayload>> {
+        let done = run_command(
+            ctx,
+            input.parse(),
+            |catalog, request, (id, fields)| async move {
+                catalog.release_fields(request, id, fields).await
             },
         );
         product(done.await).map(Into::into).some_at(ctx)

@@ -1,10 +1,14 @@
 //! Creating and changing products.
 
+use std::collections::HashSet;
+
 use vitrine_model::activity::ActivitySummary;
+use vitrine_model::contribution::{Contribution, ProductField};
 use vitrine_model::fold::Computed;
 use vitrine_model::history::{ChangeOrigin, ChangedBy, HistoryOf};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
+use vitrine_model::overrides::{Overrides, OwnedField, edited};
 use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{
     Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Media, Outlier, Product,
@@ -24,7 +28,7 @@ use super::{
     DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
     specs,
 };
-use crate::import::merge::Merged;
+use crate::import::merge::{Merged, present, said, write};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::specs::{less_used, with_current_keys};
@@ -85,6 +89,20 @@ impl Catalog {
             .await
     }
 
+    /// Gives fields of a product that people have edited back to the feeds. Fields that nobody has
+    /// edited are ignored.
+    pub async fn release_fields(
+        &self,
+        request: MutationRequest,
+        id: ProductId,
+        fields: Vec<String>,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let edit = Edit::Release(fields.clone());
+        let named = ("releaseFields", &*id.to_string(), &fields);
+        self.execute(request, named, ChangeProduct { id, edit })
+            .await
+    }
+
     /// Archives a product, or makes an archived one active again. Unarchiving a product that is not
     /// archived changes nothing.
     pub async fn set_archived(
@@ -117,6 +135,8 @@ pub(super) enum Edit {
     Archived(bool),
     /// Restores this revision.
     Revert(i64),
+    /// Gives these fields back to the feeds.
+    Release(Vec<String>),
     /// One of the products of a bulk change.
     Bulk(Vec<BulkEdit>),
 }
@@ -146,6 +166,9 @@ impl Command for CreateProduct {
         } else {
             None
         };
+        let mut given = edited(&self.blank(at), &draft.product);
+        given.extend([ProductField::Kind, ProductField::Status].map(OwnedField::Field));
+        draft.product.overrides.record(given, &at.by.name, at.now);
         if let Some(waiting) = &waiting {
             draft.take_waiting(waiting, unit).await?;
         }
@@ -200,6 +223,7 @@ impl CreateProduct {
             activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
+            overrides: Overrides::default(),
             revision: 1,
             created_at: at.now,
             listed_at: None,
@@ -267,16 +291,25 @@ impl Command for ChangeProduct {
         }
         draft.product.revision += 1;
         draft.product.updated_at = at.now;
+        if !matches!(self.edit, Edit::Release(_)) {
+            let fields = edited(&before, &draft.product);
+            draft.product.overrides.record(fields, &at.by.name, at.now);
+        }
         draft.claim_pictures(&before.media, unit).await?;
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(self.as_seen_by_caller(refusals), Some(view)));
         }
+        self.keep_contributions(&before, &mut draft, unit).await?;
         if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
         let by = match self.edit {
             Edit::Revert(revision) => at.by.reverting_to(revision),
+            Edit::Release(_) => ChangedBy {
+                origin: ChangeOrigin::Release,
+                ..at.by.clone()
+            },
             Edit::Bulk(_) => ChangedBy {
                 origin: ChangeOrigin::BulkChange,
                 ..at.by.clone()
@@ -327,9 +360,29 @@ impl ChangeProduct {
             }
             Edit::Archived(false) => {}
             Edit::Revert(revision) => draft.revert(*revision, unit).await?,
+            Edit::Release(fields) => draft.release(fields, unit).await?,
             Edit::Bulk(edits) => draft.apply_all(edits, unit).await?,
         }
         Ok(())
+    }
+
+    /// Stores what the sources of a product say as soon as that no longer follows from the product, and
+    /// deletes it when it does again.
+    async fn keep_contributions(
+        &self,
+        before: &Product,
+        draft: &mut Draft<'_>,
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        let released = draft.said.take();
+        if draft.product.has_contributions() && !before.has_contributions() {
+            let said = present(before);
+            return unit.insert_contributions(before.id, said).await;
+        }
+        match released {
+            Some(said) => unit.set_contributions(&draft.product, &said).await,
+            None => Ok(()),
+        }
     }
 
     /// Returns the refusals with paths that exist in the input: that of a revert has no fields, only a
@@ -343,7 +396,7 @@ impl ChangeProduct {
 
     fn missing(&self) -> UserError {
         let field = match self.edit {
-            Edit::SetSpecs(_) | Edit::RemoveSpecs(_) => "productId",
+            Edit::SetSpecs(_) | Edit::RemoveSpecs(_) | Edit::Release(_) => "productId",
             Edit::Patch(_) | Edit::Archived(_) | Edit::Revert(_) | Edit::Bulk(_) => "id",
         };
         UserError::new(
@@ -360,6 +413,8 @@ struct Draft<'a> {
     at: &'a Attempt,
     errors: ValidationErrors,
     new_keys: Vec<SpecKey>,
+    /// What its sources say, if an edit changes it.
+    said: Option<Vec<Contribution>>,
 }
 
 impl<'a> Draft<'a> {
@@ -369,6 +424,7 @@ impl<'a> Draft<'a> {
             at,
             errors: ValidationErrors::default(),
             new_keys: Vec::new(),
+            said: None,
         }
     }
 
@@ -476,6 +532,65 @@ impl<'a> Draft<'a> {
         }
         self.product.specs = self.read_specs(&content.specs);
         self.set_supplier(content.supplier, unit).await
+    }
+
+    /// Gives fields back to the feeds: they get what the sources say of them. A required field of which
+    /// the sources say nothing stays.
+    async fn release(
+        &mut self,
+        names: &[String],
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        let dictionary = &self.at.reference.dictionary;
+        let mut overrides = self.product.overrides.current(dictionary);
+        let mut released = HashSet::new();
+        for (at, name) in names.iter().enumerate() {
+            match OwnedField::named(name) {
+                None => self.errors.invalid(&[&"fields", &at], no_field(name)),
+                Some(field) => {
+                    let field = field.current(dictionary);
+                    if overrides.release(&field) {
+                        released.insert(field);
+                    }
+                }
+            }
+        }
+        let stored = unit.contributions(self.product.id).await?;
+        let mut all = stored.map(|stored| stored.all).unwrap_or_default();
+        let said = said(&all, dictionary);
+        let rekinds = said
+            .kind
+            .as_ref()
+            .is_some_and(|kind| *kind != self.product.kind);
+        if rekinds
+            && released.contains(&OwnedField::Field(ProductField::Kind))
+            && overrides.has(&OwnedField::Field(ProductField::Details))
+        {
+            let message = "the feeds say another kind; give back details as well, which are those of this kind";
+            self.errors.invalid(&[&"fields"], message);
+        }
+        if released.is_empty() || !self.errors.is_empty() {
+            return Ok(());
+        }
+        self.product.overrides = overrides;
+        if all.is_empty() {
+            return Ok(());
+        }
+        let supplier = match said.supplier {
+            Some(id) => unit.supplier(id).await?,
+            None => None,
+        };
+        let supplier = supplier.map(|supplier| supplier.extract(self.at.now));
+        self.product = write(self.product.clone(), &said, supplier, &released);
+        if released.contains(&OwnedField::Sku) {
+            // Nothing stores what a source says of it: the next import of its row is no repetition.
+            for one in &mut all {
+                one.source.digest.clear();
+            }
+            self.product.sources = all.iter().map(|one| one.source.clone()).collect();
+        }
+        self.said = Some(all);
+        Ok(())
     }
 
     fn set_category(&mut self, slug: &str) {
@@ -770,6 +885,18 @@ fn awaited(sku: &str) -> UserError {
 }
 
 /// The product as it is now stored.
+/// The reason for refusing the name of a field.
+fn no_field(name: &str) -> String {
+    let fields = ProductField::ALL.into_iter();
+    let fields = fields.filter(|field| *field != ProductField::Specs);
+    let fields: Vec<&str> = fields.map(ProductField::name).collect();
+    let shown = vitrine_model::text::excerpt(name, 80).text;
+    format!(
+        "{shown:?} is not a field that people can keep from feeds: sku, {}, or specs.KEY",
+        fields.join(", ")
+    )
+}
+
 async fn stored(
     unit: &mut WriteUnit,
     draft: &Draft<'_>,
@@ -807,6 +934,7 @@ mod tests {
             activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
+            overrides: Overrides::default(),
             revision: 3,
             created_at: now,
             listed_at: None,

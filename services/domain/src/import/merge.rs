@@ -3,15 +3,17 @@
 //! The source of a product with a single source that describes it as a whole is authoritative: what
 //! it no longer mentions is removed. With several sources (single view), `vitrine_model::contribution`
 //! says which of them owns which field, and an import writes the fields whose value changes by it.
+//! What people have edited (`vitrine_model::overrides`) no import writes.
 
 use std::collections::HashSet;
 
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::contribution::{Content, Contribution, merge};
+use vitrine_model::contribution::{Content, Contribution, ProductField, merge};
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::import::ProductDraft;
+use vitrine_model::overrides::{Overrides, OwnedField, differing};
 use vitrine_model::product::{
     Bundle, Details, Kind, Outlier, Product, ProductStatus, Sold, Source,
 };
@@ -64,6 +66,7 @@ impl Prepared<'_> {
             activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
+            overrides: Overrides::default(),
             revision: 1,
             created_at,
             listed_at: (status != ProductStatus::Draft).then_some(created_at),
@@ -156,10 +159,12 @@ impl Prepared<'_> {
     }
 
     /// Whether what this product is now made of does not follow from the draft alone: another source
-    /// says something, or the draft does not say everything.
+    /// says something, people have edited it, or the draft does not say everything.
     pub(super) fn is_merged_into(&self, product: &Product) -> bool {
         let alone = |source: &Source| self.is_from(source) && !source.priority.partial;
-        self.draft.is_partial() || !product.sources.iter().all(alone)
+        self.draft.is_partial()
+            || !product.overrides.is_empty()
+            || !product.sources.iter().all(alone)
     }
 }
 
@@ -169,13 +174,22 @@ fn of(source: &Source) -> (&str, &str) {
 
 /// What the sources of a product say, if nothing of it is stored: a single source says what the
 /// product is.
-pub(super) fn present(product: &Product) -> Vec<Contribution> {
+pub(crate) fn present(product: &Product) -> Vec<Contribution> {
     let sources = product.sources.iter();
     let contribution = |source: &Source| Contribution {
         source: source.clone(),
         content: Content::of(product),
     };
     sources.map(contribution).collect()
+}
+
+/// What follows from contributions. Spec keys that were merged since are resolved.
+pub(crate) fn said(contributions: &[Contribution], dictionary: &Dictionary) -> Content {
+    let mut contributions = contributions.to_vec();
+    for one in &mut contributions {
+        one.content.specs = with_current_keys(&one.content.specs, dictionary);
+    }
+    merge(&contributions)
 }
 
 /// A change of what the sources of a product say.
@@ -186,23 +200,15 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// Compares what follows from two sets of contributions. Spec keys that were merged since are
-    /// resolved.
+    /// Compares what follows from two sets of contributions.
     pub(crate) fn new(
         before: &[Contribution],
         after: &[Contribution],
         dictionary: &Dictionary,
     ) -> Self {
-        let current = |contributions: &[Contribution]| {
-            let mut contributions = contributions.to_vec();
-            for one in &mut contributions {
-                one.content.specs = with_current_keys(&one.content.specs, dictionary);
-            }
-            merge(&contributions)
-        };
         Self {
-            before: current(before),
-            after: current(after),
+            before: said(before, dictionary),
+            after: said(after, dictionary),
             sources: after.iter().map(|one| one.source.clone()).collect(),
         }
     }
@@ -219,68 +225,92 @@ impl Merged {
         self.after.supplier.filter(|_| changes)
     }
 
-    /// Writes to a product what changes. `supplier` is the one that it gets, if that changes. The
-    /// rest stays as admins have edited it.
+    /// Writes to a product what changes, but nothing that people have edited. `supplier` is the one
+    /// that it gets, if that changes.
     pub(crate) fn apply(
         &self,
         mut product: Product,
         supplier: Option<SupplierExtract>,
         dictionary: &Dictionary,
     ) -> Product {
-        let (before, after) = (&self.before, &self.after);
-        let kind = changed(&before.kind, &after.kind).flatten();
-        let rekinded = kind.as_ref().is_some_and(|kind| *kind != product.kind);
-        product.kind = kind.unwrap_or(product.kind);
-        let name = changed(&before.name, &after.name).flatten();
-        product.name = name.unwrap_or(product.name);
-        let description = changed(&before.description, &after.description);
-        product.description = description.unwrap_or(product.description);
-        product.brand = changed(&before.brand, &after.brand).unwrap_or(product.brand);
-        let category = changed(&before.category, &after.category).flatten();
-        product.category = category.unwrap_or(product.category);
-        let status = changed(&before.status, &after.status).flatten();
-        product.status = status.unwrap_or(product.status);
-        if before.supplier != after.supplier {
-            product.supplier = supplier;
-        }
-        product.media = changed(&before.media, &after.media).unwrap_or(product.media);
-        product.specs = self.specs(&with_current_keys(&product.specs, dictionary));
-        if rekinded || before.price != after.price {
-            product.price = after.price;
-        }
-        if rekinded || before.details != after.details {
-            set_details(&mut product, after.details.clone());
-        }
-        set_bundle_price(&mut product);
+        let overrides = product.overrides.current(dictionary);
+        let mut changed: HashSet<OwnedField> = HashSet::new();
+        changed.extend(differing(&self.before, &self.after));
+        changed.retain(|field| !overrides.has(field));
+        product.specs = with_current_keys(&product.specs, dictionary);
+        let mut product = write(product, &self.after, supplier, &changed);
         product.sources.clone_from(&self.sources);
         product
     }
 
-    /// The specs: keys that change have their new values, the others those that the product has, in
-    /// the order of the contributions; then the keys that only the product has.
-    fn specs(&self, present: &[Spec]) -> Vec<Spec> {
-        let of_key = |specs: &[Spec], key: &str| -> Vec<Spec> {
-            let specs = specs.iter().filter(|spec| spec.key == key);
-            specs.cloned().collect()
-        };
-        let (before, after) = (&self.before.specs, &self.after.specs);
-        let mut known = HashSet::new();
-        let mut specs = Vec::new();
-        let keys = after.iter().chain(present).map(|spec| spec.key.as_str());
-        for key in keys {
-            if !known.insert(key) {
-                continue;
-            }
-            let (old, new) = (of_key(before, key), of_key(after, key));
-            let kept = old == new;
-            specs.extend(if kept { of_key(present, key) } else { new });
-        }
-        specs
+    /// The fields that people keep: what the sources say of them is not what the product has.
+    pub(crate) fn kept(&self, product: &Product, dictionary: &Dictionary) -> Vec<OwnedField> {
+        let overrides = product.overrides.current(dictionary);
+        let mut kept = differing(&self.after, &Content::of(product));
+        kept.retain(|field| overrides.has(field));
+        kept
     }
 }
 
-fn changed<T: Clone + PartialEq>(before: &T, after: &T) -> Option<T> {
-    (before != after).then(|| after.clone())
+/// Writes fields of a product with the values that the sources say. A required field of which they
+/// say nothing stays.
+pub(crate) fn write(
+    mut product: Product,
+    said: &Content,
+    supplier: Option<SupplierExtract>,
+    fields: &HashSet<OwnedField>,
+) -> Product {
+    let writes = |field| fields.contains(&OwnedField::Field(field));
+    let kind = said.kind.clone().filter(|_| writes(ProductField::Kind));
+    let rekinded = kind.as_ref().is_some_and(|kind| *kind != product.kind);
+    product.kind = kind.unwrap_or(product.kind);
+    if let Some(name) = said.name.clone().filter(|_| writes(ProductField::Name)) {
+        product.name = name;
+    }
+    if writes(ProductField::Description) {
+        product.description.clone_from(&said.description);
+    }
+    if writes(ProductField::Brand) {
+        product.brand.clone_from(&said.brand);
+    }
+    let category = said.category.filter(|_| writes(ProductField::Category));
+    product.category = category.unwrap_or(product.category);
+    let status = said.status.filter(|_| writes(ProductField::Status));
+    product.status = status.unwrap_or(product.status);
+    if writes(ProductField::Supplier) {
+        product.supplier = supplier;
+    }
+    if writes(ProductField::Media) {
+        product.media.clone_from(&said.media);
+    }
+    product.specs = written_specs(&product.specs, &said.specs, fields);
+    // The price of a bundle is computed, so it goes with the kind.
+    let was_bundle = matches!(product.details, Details::Bundle(_));
+    if writes(ProductField::Price) || (rekinded && was_bundle) {
+        product.price = said.price;
+    }
+    if rekinded || writes(ProductField::Details) {
+        set_details(&mut product, said.details.clone());
+    }
+    set_bundle_price(&mut product);
+    product
+}
+
+/// The specs: keys that are written have what the sources say, the others what the product has, in
+/// the order of the sources; then the keys that only the product has.
+fn written_specs(present: &[Spec], said: &[Spec], fields: &HashSet<OwnedField>) -> Vec<Spec> {
+    let mut known = HashSet::new();
+    let mut specs = Vec::new();
+    let keys = said.iter().chain(present).map(|spec| spec.key.as_str());
+    for key in keys {
+        if !known.insert(key) {
+            continue;
+        }
+        let written = fields.contains(&OwnedField::Spec(key.to_owned()));
+        let from = if written { said } else { present };
+        specs.extend(from.iter().filter(|spec| spec.key == key).cloned());
+    }
+    specs
 }
 
 /// Sets the details that fit the kind of a product.

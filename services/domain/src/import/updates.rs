@@ -6,6 +6,7 @@ use vitrine_model::contribution::Contribution;
 use vitrine_model::history::ChangedBy;
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
+use vitrine_model::overrides::OwnedField;
 use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::spec::KeyUsage;
@@ -27,6 +28,8 @@ struct Change {
     contributions: Option<Vec<Contribution>>,
     /// What has waited for its new SKU.
     awaited: Option<Contributions>,
+    /// The fields that people keep.
+    kept: Vec<OwnedField>,
 }
 
 /// The result of an update.
@@ -78,14 +81,18 @@ impl ImportSession {
                 continue;
             }
             if !self.writes() {
+                self.summary.kept_by_people += change.kept.len() as u64;
                 return Ok(self.simulate_update(id, &prepared));
             }
-            let sku = change.product.sku.clone();
+            let (sku, kept) = (change.product.sku.clone(), change.kept.len());
             match self
                 .apply(change, expected, &prepared.draft.source.system)
                 .await?
             {
-                UpdateOutcome::Done => return Ok(LineOutcome::Updated),
+                UpdateOutcome::Done => {
+                    self.summary.kept_by_people += kept as u64;
+                    return Ok(LineOutcome::Updated);
+                }
                 UpdateOutcome::Taken => {
                     awaited = self.awaited(&sku, &prepared).await?;
                     if awaited.is_none() {
@@ -130,6 +137,7 @@ impl ImportSession {
                 product: prepared.update(product, self.catalog.now()),
                 contributions: None,
                 awaited: None,
+                kept: Vec::new(),
             })
         };
         Ok(
@@ -171,11 +179,15 @@ impl ImportSession {
         }
         product.sources = sources;
         product.revision += 1;
+        let is_alone = after.len() == 1 && !old.overrides.has(&OwnedField::Sku);
+        let own_sku = prepared.draft.sku.clone().filter(|_| is_alone);
         product.sku = awaited
             .as_ref()
             .and_then(|awaited| awaited.waiting_sku.clone())
+            .or(own_sku)
             .unwrap_or(product.sku);
         Ok(Ok(Change {
+            kept: merged.kept(&product, &self.dictionary),
             product,
             contributions: Some(after),
             awaited,
@@ -242,6 +254,7 @@ impl ImportSession {
             product,
             contributions,
             awaited,
+            kept,
         } = change;
         self.catalog
             .insert_words(std::slice::from_ref(&product))
@@ -250,7 +263,10 @@ impl ImportSession {
         let shown = std::iter::once(shown);
         self.catalog.claim_imported_pictures(shown).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
-        let by = ChangedBy::import(system);
+        let by = ChangedBy {
+            kept: kept.iter().map(ToString::to_string).collect(),
+            ..ChangedBy::import(system)
+        };
         self.store(move |store| async move {
             let from = (expected, &by);
             let encoding = Encoding {

@@ -2,9 +2,7 @@
 //! keep a file that was changed since from damaging the database.
 
 use vitrine_model::import::Rejection;
-use vitrine_model::product::{
-    Details, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Product, Source,
-};
+use vitrine_model::product::{Details, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Product};
 use vitrine_model::review::{
     MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS, Review, ReviewStatus, Vote,
 };
@@ -16,11 +14,6 @@ use super::RestoreSession;
 use crate::export::ExportedProduct;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::rejections::Rejections;
-
-/// Whether what the sources of a product say does not follow from the product.
-fn needs_contributions(sources: &[Source]) -> bool {
-    sources.len() > 1 || sources.iter().any(|source| source.priority.partial)
-}
 
 impl RestoreSession {
     /// All errors of a product.
@@ -67,12 +60,17 @@ impl RestoreSession {
         let ExportedProduct { product, said } = exported;
         let mut found = Rejections::default();
         let sources = said.iter().map(|one| &one.source);
-        let needed = needs_contributions(&product.sources);
+        let needed = product.has_contributions();
         found.ensure(
-            sources.eq(&product.sources) || said.is_empty() && !needed,
+            if needed {
+                sources.eq(&product.sources)
+            } else {
+                said.is_empty()
+            },
             "sources",
             || {
-                "each source of a product with several, or with a partial one, has what it says"
+                "each source has what it says if the product has several, a partial one, or fields \
+                 that people have edited; otherwise none has"
                     .to_owned()
             },
         );

@@ -9,6 +9,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::{Content, Contribution, SourcePriority};
 use vitrine_model::fold::Computed;
 use vitrine_model::import::Rejection;
+use vitrine_model::overrides::{Override, OwnedField};
 use vitrine_model::product::{
     Bundle, BundleItem, Details, Kind, Media, Outlier, Product, ProductStatus, Sold, Source,
 };
@@ -65,6 +66,9 @@ pub struct ProductRecord {
     /// The feeds that it came from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceRecord>,
+    /// The fields that people have edited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<OverrideRecord>,
     /// Increases with every edit.
     pub revision: i64,
     /// When it was first stored.
@@ -164,6 +168,44 @@ pub struct SupplierCopy {
     /// When it was copied.
     #[serde(with = "instant")]
     pub as_of: Timestamp,
+}
+
+/// A field that people have edited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverrideRecord {
+    /// The field: `name`, `specs.weight`.
+    pub field: String,
+    /// The last person who edited it.
+    pub by: String,
+    /// When that was.
+    #[serde(with = "instant")]
+    pub at: Timestamp,
+}
+
+impl OverrideRecord {
+    fn of(own: &Override) -> Self {
+        Self {
+            field: own.field.to_string(),
+            by: own.by.clone(),
+            at: own.at,
+        }
+    }
+
+    fn own(self) -> Result<Override, Rejection> {
+        let field = OwnedField::named(&self.field).ok_or_else(|| {
+            let reason = format!(
+                "{:?} is no field that people can keep from feeds",
+                self.field
+            );
+            Rejection::new("overrides.field", reason)
+        })?;
+        Ok(Override {
+            field,
+            by: self.by,
+            at: self.at,
+        })
+    }
 }
 
 /// A feed that the product came from.
@@ -314,6 +356,12 @@ impl ProductRecord {
             items: items(&product.details),
             supplier: product.supplier.as_ref().map(SupplierCopy::of),
             sources: sources.collect(),
+            overrides: product
+                .overrides
+                .all()
+                .iter()
+                .map(OverrideRecord::of)
+                .collect(),
             revision: product.revision,
             created_at: product.created_at,
             listed_at: product.listed(),
@@ -333,6 +381,7 @@ impl ProductRecord {
         }
         let specs = self.specs.into_iter().map(|one| one.spec("specs"));
         let supplier = self.supplier.map(SupplierCopy::extract);
+        let overrides = self.overrides.into_iter().map(OverrideRecord::own);
         let product = Product {
             id: product_id("id", &self.id)?,
             category: category_id("category", &self.category)?,
@@ -353,6 +402,7 @@ impl ProductRecord {
             activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: self.sources.into_iter().map(SourceRecord::source).collect(),
+            overrides: overrides.collect::<Result<_, _>>()?,
             revision: self.revision,
             created_at: self.created_at,
             listed_at: self.listed_at,

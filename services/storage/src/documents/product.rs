@@ -1,10 +1,14 @@
 //! Encoding of products.
 
+use std::collections::BTreeMap;
+
 use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::{ProductField, SourcePriority};
 use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
+use vitrine_model::overrides::{Override, Overrides, OwnedField};
 use vitrine_model::product::{
     Bundle, BundleItem, Details, Kind, Media, MediaKind, Product, ProductStatus, Source,
 };
@@ -110,17 +114,20 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
         product.supplier.as_ref().map(supplier),
     );
     put(&mut doc, "details", details(&product.details));
+    let edits = edits(&product.overrides);
+    put(&mut doc, "overrides", (!edits.is_empty()).then_some(edits));
     doc
 }
 
 /// The content fields that a product may lack.
-pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
+pub(crate) const OPTIONAL_CONTENT: [&str; 7] = [
     "description",
     "brand",
     "price",
     "list_price",
     "supplier",
     "details",
+    "overrides",
 ];
 
 /// The fields that bundles copy of a product: name, price, and whether it is on sale.
@@ -293,6 +300,36 @@ pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
             derived: fields.opt_bool("derived")?.unwrap_or(false),
         },
     })
+}
+
+/// One entry for the fields that a person edited at the same time.
+fn edits(overrides: &Overrides) -> Vec<Document> {
+    let mut edits: BTreeMap<(Timestamp, &str), Vec<String>> = BTreeMap::new();
+    for own in overrides.all() {
+        let fields = edits.entry((own.at, &own.by)).or_default();
+        fields.push(own.field.to_string());
+    }
+    let edits = edits.into_iter();
+    edits
+        .map(|((at, by), fields)| doc! { "by": by, "at": date(at), "fields": fields })
+        .collect()
+}
+
+/// Decodes the fields that people have edited.
+pub(crate) fn read_overrides(fields: &Fields<'_>) -> Read<Overrides> {
+    let edits = fields.docs("overrides", |edit| {
+        let (by, at) = (edit.string("by")?, edit.date("at")?);
+        let fields = edit.items("fields", |field| OwnedField::named(field.as_str()?))?;
+        let fields = fields.into_iter();
+        Ok(fields
+            .map(|field| Override {
+                field,
+                by: by.clone(),
+                at,
+            })
+            .collect::<Vec<_>>())
+    })?;
+    Ok(edits.into_iter().flatten().collect())
 }
 
 /// Returns the stages that update a product's copy of its supplier, and the country among the

@@ -34,7 +34,7 @@ pub(super) fn field_changes(before: &Document, after: &Document) -> Vec<FieldCha
     all
 }
 
-fn shown_fields(state: &Document) -> Shown {
+pub(super) fn shown_fields(state: &Document) -> Shown {
     state
         .iter()
         .flat_map(|(field, value)| shown_field(field, value))
@@ -47,6 +47,10 @@ fn shown_field(field: &str, value: &Bson) -> Shown {
         ("category" | "parent", Bson::Int64(id)) => {
             one(FieldValue::Category(CategoryId::from_i64(*id)))
         }
+        ("supplier", Bson::Int64(id)) => one(FieldValue::Supplier(
+            SupplierId::from_i64(*id),
+            String::new(),
+        )),
         ("supplier", Bson::Document(supplier)) => {
             let id = supplier.get_i64("_id").unwrap_or_default();
             let name = supplier.get_str("name").unwrap_or_default().to_owned();

@@ -26,6 +26,8 @@ pub(crate) enum ChangeOrigin {
     Mutation,
     /// A mutation of an admin that restored an earlier revision.
     Revert,
+    /// A mutation of an admin that gave fields back to the feeds.
+    Release,
     /// A bulk change of an admin.
     BulkChange,
     /// An import.
@@ -64,6 +66,9 @@ pub(crate) struct HistoryEntry {
     reverted_to: Option<i32>,
     /// The fields that it changed. Empty if it created the object, or changed nothing that a history has.
     fields: List<FieldChange>,
+    /// The fields of which an import says something else, and that it left as people have edited them: `name`,
+    /// `specs.weight`. Empty unless `origin` is `IMPORT`.
+    kept_fields: Vec<String>,
 }
 
 /// An entry of a history, with its cursor.
@@ -88,12 +93,8 @@ impl HistoryConnection {
 
     fn entry(&self, entry: &history::HistoryEntry) -> HistoryEntry {
         let text = |value: &Option<FieldValue>| {
-            let value = value.as_ref()?;
-            Some(match value {
-                FieldValue::Text(text) => excerpt(text, MAX_SHOWN).text,
-                FieldValue::Category(id) => self.slug(*id),
-                FieldValue::Supplier(_, name) => name.clone(),
-            })
+            let value = value.as_ref();
+            value.map(|value| shown_value(value, &self.reference))
         };
         let fields = entry.fields.iter().map(|change| FieldChange {
             field: change.field.clone(),
@@ -108,16 +109,26 @@ impl HistoryConnection {
             origin: entry.by.origin.into(),
             reverted_to: entry.by.reverted_to.map(count),
             fields: fields.collect(),
+            kept_fields: entry.by.kept.clone(),
         }
     }
+}
 
-    fn slug(&self, id: CategoryId) -> String {
-        let category = self.reference.categories.get(id);
-        category.map_or_else(
-            || GlobalId::Category(id).encode(),
-            |category| category.slug.clone(),
-        )
+/// A value as a text for people.
+pub(super) fn shown_value(value: &FieldValue, reference: &Reference) -> String {
+    match value {
+        FieldValue::Text(text) => excerpt(text, MAX_SHOWN).text,
+        FieldValue::Category(id) => slug(*id, reference),
+        FieldValue::Supplier(_, name) => name.clone(),
     }
+}
+
+fn slug(id: CategoryId, reference: &Reference) -> String {
+    let category = reference.categories.get(id);
+    category.map_or_else(
+        || GlobalId::Category(id).encode(),
+        |category| category.slug.clone(),
+    )
 }
 
 /// A page of the history of a product, category or spec key.

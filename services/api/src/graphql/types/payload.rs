@@ -185,6 +185,14 @@ payload! {
 }
 
 payload! {
+    /// The result of `releaseFields`.
+    ReleaseFieldsPayload {
+        /// The product as it is now, also if the change was refused.
+        product: Product
+    }
+}
+
+payload! {
     /// The result of `revertCategory`.
     RevertCategoryPayload {
         /// The category as it is now, also if the change was refused.

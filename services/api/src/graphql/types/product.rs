@@ -18,6 +18,7 @@ use super::activity::{ActivityResolution, ProductActivity, ProductCounters};
 use super::category::Category;
 use super::common::{Media, Money, count};
 use super::details::{Contributor, Measurement, SizeChartRow, all};
+use super::history::shown_value;
 use super::interface::interface;
 use super::page::ReviewConnection;
 use super::rating::{RatingMonth, RatingStats};
@@ -49,6 +50,20 @@ const DEFAULT_MONTHS: i32 = 12;
 /// dereference to it.
 #[derive(Clone, Debug)]
 pub(crate) struct GenericProduct(ProductView);
+
+/// A field of a product that people have edited. No feed writes it until an admin gives it back.
+#[derive(Clone, Debug, SimpleObject, Direct)]
+pub(crate) struct Override {
+    /// The field: `name`, `price`, `status`, `details`, `sku`, `specs.weight`.
+    field: String,
+    /// The subject of the token of the last person who edited it.
+    by: String,
+    /// When that was.
+    at: DateTime,
+    /// What the feeds say of it, as a text for people, as `FieldChange` has it; details in the order of their fields,
+    /// separated by commas. Null if they say nothing, and for `sku`, which they say with their next import.
+    feed_value: Option<String>,
+}
 
 /// A product of a kind without its own type. All its details are in `specs`.
 #[direct]
@@ -273,6 +288,12 @@ impl GenericProduct {
     /// null for others.
     fn outlier(&self, ctx: &Context<'_>) -> Option<R<OutlierState>> {
         outlier(&self.0, ctx).nullable_at(ctx)
+    }
+
+    /// The fields that people have edited, so that no feed writes them until an admin gives them back
+    /// with `releaseFields`. Visible to admins, null for others. Needs a database query if there are any.
+    async fn overrides(&self, ctx: &Context<'_>) -> Option<R<List<Override>>> {
+        overrides(&self.0, ctx).boxed().await.nullable_at(ctx)
     }
 
     /// Whether the product has more than 1,000 reviews or currently receives reviews at a high
@@ -735,6 +756,33 @@ fn review_dimensions(view: &ProductView, ctx: &Context<'_>) -> Result<Vec<String
     let (kind, category) = (stored(view.kind())?, stored(view.category())?);
     let reference = ctx.session().catalog.reference();
     Ok(reference.review_dimensions_of(kind, category))
+}
+
+async fn overrides(
+    view: &ProductView,
+    ctx: &Context<'_>,
+) -> Result<Option<List<Override>>, Failure> {
+    let session = ctx.session();
+    if !permissions::has_role(ctx, "Product") {
+        return Ok(None);
+    }
+    let reference = session.catalog.reference();
+    let overrides = stored(view.overrides())?.current(&reference.dictionary);
+    if overrides.is_empty() {
+        return Ok(Some(List::default()));
+    }
+    let values = session.loaders.feed_values(view.id()).await?;
+    let shown = overrides.all().iter().map(|own| {
+        let said = values.of(&own.field);
+        let said: Vec<String> = said.map(|value| shown_value(value, &reference)).collect();
+        Override {
+            field: own.field.to_string(),
+            by: own.by.clone(),
+            at: DateTime(own.at),
+            feed_value: (!said.is_empty()).then(|| said.join(", ")),
+        }
+    });
+    Ok(Some(shown.collect()))
 }
 
 fn outlier(view: &ProductView, ctx: &Context<'_>) -> Result<Option<OutlierState>, Failure> {

@@ -1,0 +1,407 @@
+//! People win over feeds: what an admin has edited no feed writes, until the admin gives it back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+const FIELDS: [&str; 5] = ["name", "description", "brand", "price", "specs.color"];
+
+/// The id of the product.
+async fn id(app: &App) -> String {
+    let found = app.query(r#"{ product(sku: "L-1") { id } }"#).as_admin();
+    found.await.text("/product/id")
+}
+
+/// The fields that people have edited, with who did it and what the feeds say.
+async fn overrides(app: &App) -> Vec<String> {
+    let query = r#"{ product(sku: "L-1") { overrides { field by feedValue } } }"#;
+    let answer = app.query(query).as_admin().await;
+    let all = answer.at("/product/overrides").as_array().unwrap().iter();
+    all.map(|own| {
+        let said = own["feedValue"].as_str().unwrap_or("-");
+        format!("{} by {}: {said}", own["field"], own["by"]).replace('"', "")
+    })
+    .collect()
+}
+
+async fn edit(app: &App, fields: Value) {
+    let mut input = json!({ "id": id(app).await });
+    let fields = fields.as_object().unwrap().clone();
+    input.as_object_mut().unwrap().extend(fields);
+    app.mutate("updateProduct", input).by("ann").await.done();
+}
+
+async fn release(app: &App, fields: &[&str]) {
+    let input = json!({ "productId": id(app).await, "fields": fields });
+    app.mutate("releaseFields", input).by("ann").await.done();
+}
+
+#[test]
+fn one_feed_writes_what_it_changes_and_people_have_not_edited() {
+    test(async |app| {
+        assert_eq!(line(app, lamp().price("10")).await, "created");
+        edit(
+            app,
+            json!({ "name": "Lamp of the year", "description": null }),
+        )
+        .await;
+        let specs =
+            json!([{ "key": "color", "text": "dark red" }, { "key": "care_note", "text": "dry" }]);
+        let set = json!({ "productId": id(app).await, "specs": specs });
+        app.mutate("setSpecs", set).by("ben").await.done();
+        let (outcomes, summary) = app
+            .import(
+                ImportMode::Write,
+                vec![lamp().price("11").into()],
+                Vec::new(),
+            )
+            .await;
+        assert_eq!(outcomes, [LineOutcome::Updated]);
+        assert_eq!(summary.kept_by_people, 4);
+        let edited = page(app).await;
+        assert_eq!(edited["price"]["amount"], "11.00");
+        assert_eq!(edited["name"], "Lamp of the year");
+        assert_eq!(edited["description"], Value::Null);
+        let specs = json!([{ "key": "color", "text": "dark red" }, { "key": "ports", "text": "2" },
+            { "key": "care_note", "text": "dry" }]);
+        assert_eq!(edited["specs"], specs);
+        assert_eq!(
+            overrides(app).await,
+            [
+                "name by ann: Reading Lamp",
+                "description by ann: Bright.",
+                "specs.care_note by ben: -",
+                "specs.color by ben: red",
+            ]
+        );
+    });
+}
+
+#[test]
+fn released_fields_have_what_the_feeds_say_and_follow_them() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        edit(
+            app,
+            json!({ "name": "Mine", "brand": "Own", "price": { "amount": "1" } }),
+        )
+        .await;
+        line(app, lamp().brand("Tarn & Co").price("12")).await;
+        release(app, &["price", "brand", "media"]).await;
+        let now = page(app).await;
+        assert_eq!(now["price"]["amount"], "12.00");
+        assert_eq!(
+            (&now["brand"], &now["name"]),
+            (&json!("Tarn & Co"), &json!("Mine"))
+        );
+        assert_eq!(overrides(app).await, ["name by ann: Reading Lamp"]);
+        assert_eq!(line(app, lamp().price("13")).await, "updated");
+        assert_eq!(page(app).await["price"]["amount"], "13.00");
+        release(app, &["name"]).await;
+        assert_eq!(page(app).await["name"], "Reading Lamp");
+        assert_eq!(overrides(app).await, [] as [&str; 0]);
+        let query = r"query ($id: ID!) { history(id: $id, first: 1) { nodes { origin changedBy fields { field after } } } }";
+        let history = app.query(query).with("id", id(app).await).as_admin().await;
+        let newest = json!({ "origin": "RELEASE", "changedBy": "ann",
+            "fields": [{ "field": "name", "after": "Reading Lamp" }] });
+        assert_eq!(*history.at("/history/nodes/0"), newest);
+    });
+}
+
+#[test]
+fn names_of_fields_that_are_released_are_checked() {
+    test(async |app| {
+        line(app, lamp()).await;
+        let input = json!({ "productId": id(app).await, "fields": ["name", "slug", "specs."] });
+        let refused = app.mutate("releaseFields", input).await.user_errors();
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(
+            refused[0].contains("fields.1") || refused[0].contains("slug"),
+            "{refused:?}"
+        );
+        let none = json!({ "productId": id(app).await, "fields": [] });
+        let refused = app.mutate("releaseFields", none).await.user_errors();
+        assert!(refused[0].contains("1 to 250"), "{refused:?}");
+    });
+}
+
+#[test]
+fn shoppers_do_not_see_who_edits_products() {
+    test(async |app| {
+        line(app, lamp()).await;
+        edit(app, json!({ "name": "Mine" })).await;
+        let query = r#"{ product(sku: "L-1") { name overrides { by } } }"#;
+        let seen = app.query(query).await;
+        assert_eq!(
+            *seen.at("/product"),
+            json!({ "name": "Mine", "overrides": null })
+        );
+    });
+}
+
+#[test]
+fn products_that_were_archived_or_reverted_by_people_stay_so() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        line(app, lamp().price("11")).await;
+        let input = json!({ "id": id(app).await, "revision": 1 });
+        app.mutate("revertProduct", input).by("ann").await.done();
+        let input = json!({ "id": id(app).await });
+        app.mutate("archiveProduct", input).by("ben").await.done();
+        line(app, lamp().price("12").brand("Other")).await;
+        let query = r#"{ product(sku: "L-1") { status brand price { amount } } }"#;
+        let seen = app.query(query).as_admin().await;
+        let kept =
+            json!({ "status": "ARCHIVED", "brand": "Other", "price": { "amount": "10.00" } });
+        assert_eq!(*seen.at("/product"), kept);
+        assert_eq!(
+            overrides(app).await,
+            ["status by ben: ACTIVE", "price by ann: 12.00 EUR"]
+        );
+    });
+}
+
+#[test]
+fn what_an_admin_has_created_no_feed_writes() {
+    test(async |app| {
+        line(app, product("Other")).await;
+        let new = json!({ "kind": "thing", "name": "Hand-made", "sku": "L-1", "status": "DRAFT",
+            "category": "things", "price": { "amount": "3" } });
+        app.mutate("createProduct", new).by("ann").await.done();
+        assert_eq!(line(app, lamp().price("10")).await, "updated");
+        let query =
+            r#"{ product(sku: "L-1") { name status brand category { name } price { amount } } }"#;
+        let seen = app.query(query).as_admin().await;
+        let kept = json!({ "name": "Hand-made", "status": "DRAFT", "brand": "Tarn",
+            "category": { "name": "Things" }, "price": { "amount": "3.00" } });
+        assert_eq!(*seen.at("/product"), kept);
+        release(app, &["name", "category"]).await;
+        let seen = app.query(query).as_admin().await;
+        assert_eq!(seen.text("/product/name"), "Reading Lamp");
+        assert_eq!(seen.text("/product/category/name"), "Lamps");
+    });
+}
+
+#[test]
+fn an_override_follows_a_spec_key_that_is_merged() {
+    test(async |app| {
+        line(app, lamp().text("colour", "red")).await;
+        let set =
+            json!({ "productId": id(app).await, "specs": [{ "key": "colour", "text": "rust" }] });
+        app.mutate("setSpecs", set).by("ann").await.done();
+        let merge = json!({ "from": "colour", "into": "color" });
+        app.mutate("mergeSpecKeys", merge).await.done();
+        app.catalog.continue_merges().await.unwrap();
+        line(app, lamp().text("colour", "blue")).await;
+        let colors = page(app).await["specs"].as_array().unwrap().iter().fold(
+            Vec::new(),
+            |mut found, spec| {
+                if spec["key"] == "color" {
+                    found.push(spec["text"].as_str().unwrap().to_owned());
+                }
+                found
+            },
+        );
+        assert!(colors.contains(&"rust".to_owned()), "{colors:?}");
+        assert!(!colors.contains(&"blue".to_owned()), "{colors:?}");
+    });
+}
+
+#[test]
+fn a_person_who_edits_while_feeds_write_wins() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        line(app, price("11")).await;
+        for round in 0..5_u32 {
+            let amount = (100 + round).to_string();
+            let [first, second] = [20 + round, 40 + round].map(|amount| amount.to_string());
+            let edit = edit(app, json!({ "price": { "amount": amount } }));
+            let feeds = (line(app, lamp().price(&first)), line(app, price(&second)));
+            tokio::join!(edit, feeds.0, feeds.1);
+            assert_eq!(page(app).await["price"]["amount"], format!("{amount}.00"));
+        }
+        assert_eq!(overrides(app).await, ["price by ann: 44.00 EUR"]);
+    });
+}
+
+/// What is said of the fields of a product; no value is `None`.
+type Said = BTreeMap<&'static str, Option<String>>;
+
+/// The rules in a few lines: the price list says the price, the catalogue everything else.
+#[derive(Default)]
+struct Model {
+    catalogue: Said,
+    prices: Said,
+    product: Said,
+    edited: BTreeSet<&'static str>,
+}
+
+impl Model {
+    fn said(&self) -> Said {
+        let mut said = self.catalogue.clone();
+        let more = self.prices.iter().filter(|(_, value)| value.is_some());
+        said.extend(more.map(|(field, value)| (*field, value.clone())));
+        said
+    }
+
+    fn import(&mut self, catalogue: Option<Said>, prices: Option<Said>) {
+        let before = self.said();
+        self.catalogue = catalogue.unwrap_or_else(|| self.catalogue.clone());
+        self.prices = prices.unwrap_or_else(|| self.prices.clone());
+        for (field, value) in self.said() {
+            if before.get(field) != Some(&value) && !self.edited.contains(field) {
+                self.product.insert(field, value);
+            }
+        }
+    }
+
+    fn edit(&mut self, field: &'static str, value: Option<String>) {
+        if self.product.get(field) != Some(&value) {
+            self.edited.insert(field);
+            self.product.insert(field, value);
+        }
+    }
+
+    fn release(&mut self, field: &'static str) {
+        if self.edited.remove(field) {
+            let value = self.said().remove(field).flatten();
+            self.product.insert(field, value);
+        }
+    }
+}
+
+/// Random numbers of a linear congruential generator; the upper bits are random enough here.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+
+    /// A value of a field; the name is always there.
+    fn value(&mut self, field: &str) -> Option<String> {
+        let n = self.below(3);
+        match field {
+            "name" => Some(format!("Lamp {n}")),
+            _ if n == 0 => None,
+            "price" => Some(format!("{n}.00")),
+            _ => Some(format!("{field} {n}")),
+        }
+    }
+
+    fn said(&mut self) -> Said {
+        let fields = FIELDS.into_iter();
+        fields.map(|field| (field, self.value(field))).collect()
+    }
+}
+
+fn draft(said: &Said) -> ProductBuilder {
+    let mut draft = product(said["name"].as_deref().unwrap())
+        .source("catalogue", "c1")
+        .sku("L-1");
+    for (field, value) in said {
+        let Some(value) = value else {
+            continue;
+        };
+        draft = match *field {
+            "description" => draft.description(value),
+            "brand" => draft.brand(value),
+            "price" => draft.price(value),
+            "specs.color" => draft.text("color", value),
+            _ => draft,
+        };
+    }
+    draft
+}
+
+async fn edit_one(app: &App, field: &str, value: Option<&str>) {
+    let id = id(app).await;
+    let (name, input) = match (field, value) {
+        ("specs.color", Some(text)) => (
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": "color", "text": text }] }),
+        ),
+        ("specs.color", None) => (
+            "removeSpecs",
+            json!({ "productId": id, "specs": [{ "key": "color" }] }),
+        ),
+        ("price", Some(amount)) => (
+            "updateProduct",
+            json!({ "id": id, "price": { "amount": amount } }),
+        ),
+        (field, value) => {
+            let mut input = json!({ "id": id });
+            input[field] = json!(value);
+            ("updateProduct", input)
+        }
+    };
+    app.mutate(name, input).by("ann").await.done();
+}
+
+async fn stored(app: &App) -> Said {
+    let page = page(app).await;
+    let color = page["specs"].as_array().unwrap().iter();
+    let mut color = color.filter(|spec| spec["key"] == "color");
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    FIELDS
+        .into_iter()
+        .map(|field| {
+            let value = match field {
+                "price" => text(&page["price"]["amount"]),
+                "specs.color" => color.next().and_then(|spec| text(&spec["text"])),
+                field => text(&page[field]),
+            };
+            (field, value)
+        })
+        .collect()
+}
+
+/// One step of a feed or a person.
+async fn step(app: &App, dice: &mut Dice, model: &mut Model) {
+    let field = FIELDS[dice.below(FIELDS.len())];
+    match dice.below(5) {
+        0 | 1 => {
+            let said = dice.said();
+            line(app, draft(&said)).await;
+            model.import(Some(said), None);
+        }
+        2 => {
+            let amount = format!("{}.00", 5 + dice.below(3));
+            line(app, price(&amount)).await;
+            model.import(None, Some(Said::from([("price", Some(amount))])));
+        }
+        3 => {
+            let value = dice.value(field);
+            edit_one(app, field, value.as_deref()).await;
+            model.edit(field, value);
+        }
+        _ => {
+            release(app, &[field]).await;
+            model.release(field);
+        }
+    }
+}
+
+#[test]
+fn feeds_and_edits_interleaved_at_random_follow_the_rules() {
+    for seed in 1..=8 {
+        test(async |app| {
+            let (mut dice, mut model) = (Dice(seed), Model::default());
+            let said = dice.said();
+            line(app, draft(&said)).await;
+            model.import(Some(said), None);
+            for at in 0..25 {
+                step(app, &mut dice, &mut model).await;
+                assert_eq!(stored(app).await, model.product, "seed {seed}, step {at}");
+                let edited = overrides(app).await;
+                let edited = edited.iter().filter_map(|own| own.split(' ').next());
+                let edited: BTreeSet<&str> = edited.collect();
+                assert_eq!(edited, model.edited, "seed {seed}, step {at}");
+            }
+        });
+    }
+}
