@@ -23,7 +23,7 @@ pub fn fold(text: &str) -> String {
 
 /// Unifies compatibility forms and removes marks that are accents: those of Latin and Greek
 /// letters. In other scripts marks form other letters: those of `й`, `パ` and `की` stay.
-fn without_accents(text: &str) -> String {
+pub(crate) fn without_accents(text: &str) -> String {
     let mut accented = false;
     let mut keep = |c: char| {
         if is_combining_mark(c) {

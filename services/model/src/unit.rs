@@ -6,10 +6,12 @@
 //! codes are those of the Unified Code for Units of Measure.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 mod built_in;
+mod case;
 mod definition;
 
 pub use definition::{MAX_UNIT_ALIASES, MAX_UNIT_CHARACTERS, UnitDefinitionError};
@@ -65,8 +67,8 @@ impl Unit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// There is no such unit.
-    #[error("there is no unit {0:?}")]
-    Unknown(String),
+    #[error("there is no unit {0}")]
+    Unknown(UnknownSpelling),
     /// The unit measures another dimension.
     #[error("{unit:?} measures {found}, not {expected}")]
     Dimension {
@@ -77,6 +79,27 @@ pub enum UnitError {
         /// The dimension required.
         expected: String,
     },
+}
+
+/// A spelling of no unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownSpelling {
+    /// The spelling given, shortened.
+    spelling: String,
+    /// The symbols of units with a spelling that differs only in its case, which decides.
+    by_case: Vec<String>,
+}
+
+impl fmt::Display for UnknownSpelling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.spelling)?;
+        if self.by_case.is_empty() {
+            return Ok(());
+        }
+        let others: Vec<String> = self.by_case.iter().map(|id| format!("{id:?}")).collect();
+        let others = others.join(" and ");
+        write!(f, ", and case decides: it is not read as {others}")
+    }
 }
 
 /// A spelling, shortened for messages.
@@ -90,7 +113,7 @@ pub struct UnitTable {
     units: Vec<Unit>,
     overridden_units: Vec<Unit>,
     exact: HashMap<String, usize>,
-    folded: HashMap<String, Option<usize>>,
+    folded: HashMap<String, Vec<(usize, String)>>,
 }
 
 impl UnitTable {
@@ -149,14 +172,32 @@ impl UnitTable {
         &self.overridden_units
     }
 
-    /// The unit with this spelling: exact, or in another case if that is unambiguous (`mb` could be
-    /// several units and finds none). `²`, `³` and `µ` may be written `2`, `3`, `u`.
+    /// The unit with this spelling. `²`, `³` and `µ` may be written `2`, `3`, `u`.
+    ///
+    /// A text in another case finds a unit only if no other unit can be meant: `KG` and `Inches` do;
+    /// `MV` (megavolt) and `Nm` do not find `mV` and `nm`, and `mb` finds none of `MB` and `Mbit`.
     #[must_use]
     pub fn find(&self, spelling: &str) -> Option<&Unit> {
         let spelling = crate::text::collapsed(spelling);
         let index = self.exact.get(spelling.as_ref()).copied();
-        let index = index.or_else(|| self.folded.get(&key(&spelling)).copied().flatten());
+        let index = index.or_else(|| self.in_another_form(&spelling));
         index.map(|index| &self.units[index])
+    }
+
+    fn in_another_form(&self, spelling: &str) -> Option<usize> {
+        let written = case::unified(spelling);
+        let as_written = |text: &str| self.exact.get(text).copied();
+        let small_kilo = || as_written(&case::with_small_kilo(&written)?);
+        if let Some(index) = as_written(&written).or_else(small_kilo) {
+            return Some(index);
+        }
+        if case::is_symbol(&written) {
+            return None;
+        }
+        let candidates = self.folded.get(&key(spelling))?.iter();
+        let mut agreeing = candidates.filter(|(_, known)| !case::contradicts(&written, known));
+        let (index, _) = agreeing.next()?;
+        agreeing.all(|(other, _)| other == index).then_some(*index)
     }
 
     /// The unit with this spelling, as [`UnitTable::find`], or an error.
@@ -164,8 +205,19 @@ impl UnitTable {
     /// # Errors
     /// [`UnitError::Unknown`] if there is none.
     pub fn get(&self, spelling: &str) -> Result<&Unit, UnitError> {
-        self.find(spelling)
-            .ok_or_else(|| UnitError::Unknown(shown(spelling)))
+        self.find(spelling).ok_or_else(|| self.unknown(spelling))
+    }
+
+    fn unknown(&self, spelling: &str) -> UnitError {
+        let candidates = self.folded.get(&key(spelling)).into_iter().flatten();
+        let mut by_case: Vec<String> = candidates
+            .map(|(index, _)| self.units[*index].id.clone())
+            .collect();
+        by_case.dedup();
+        UnitError::Unknown(UnknownSpelling {
+            spelling: shown(spelling),
+            by_case,
+        })
     }
 
     /// The unit with this spelling, if it measures the dimension.
@@ -207,20 +259,6 @@ impl UnitTable {
         Ok(())
     }
 
-    /// Splits a text such as `500 ml`, `14nm` or `12 fl oz` into its number and its unit.
-    #[must_use]
-    pub fn parse_quantity(&self, text: &str) -> Option<(f64, &Unit)> {
-        let text = text.trim();
-        let end = text
-            .char_indices()
-            .find(|(index, c)| {
-                !(c.is_ascii_digit() || *c == '.' || (*index == 0 && "+-".contains(*c)))
-            })
-            .map_or(text.len(), |(index, _)| index);
-        let number: f64 = text[..end].parse().ok()?;
-        Some((number, self.find(&text[end..])?))
-    }
-
     /// The ids of the units that conflict with these: those with a spelling in common, or of a
     /// dimension with another base unit.
     fn overridden_by(&self, defined: &[Unit]) -> HashSet<String> {
@@ -258,10 +296,10 @@ impl UnitTable {
         let index = self.units.len();
         for spelling in unit.spellings() {
             self.exact.entry(spelling.clone()).or_insert(index);
-            self.folded
-                .entry(key(spelling))
-                .and_modify(|known| *known = known.filter(|known| *known == index))
-                .or_insert(Some(index));
+            let unified = case::unified(spelling);
+            let folded = self.folded.entry(key(spelling)).or_default();
+            folded.push((index, unified.clone()));
+            self.exact.entry(unified).or_insert(index);
         }
         self.units.push(unit);
     }
@@ -318,24 +356,6 @@ mod tests {
             }
             assert!(unit.factor > 0.0);
         }
-    }
-
-    #[test]
-    fn quantities_are_read_from_text() {
-        let table = UnitTable::built_in();
-        let parse = |text| {
-            table
-                .parse_quantity(text)
-                .map(|(n, unit)| (n, unit.id.clone()))
-        };
-        assert_eq!(parse("500ml"), Some((500.0, "ml".to_owned())));
-        assert_eq!(parse(" 12 fl oz "), Some((12.0, "fl oz".to_owned())));
-        assert_eq!(parse("14 nm"), Some((14.0, "nm".to_owned())));
-        assert_eq!(parse("-3.5 °C"), Some((-3.5, "°C".to_owned())));
-        assert_eq!(parse("75%"), Some((75.0, "%".to_owned())));
-        assert_eq!(parse("TSMC 4nm"), None);
-        assert_eq!(parse("12"), None);
-        assert_eq!(parse("1.2.3 mm"), None);
     }
 
     fn of_dimension<'a>(table: &'a UnitTable, dimension: &str) -> Vec<&'a Unit> {

@@ -45,20 +45,30 @@ const DIMENSIONS: &[(&str, &[Row])] = &[
     ("power", POWER),
     ("apparent_power", APPARENT_POWER),
     ("energy", ENERGY),
+    ("energy_consumption", ENERGY_CONSUMPTION),
     ("voltage", VOLTAGE),
     ("current", CURRENT),
     ("charge", CHARGE),
+    ("resistance", RESISTANCE),
+    ("capacitance", CAPACITANCE),
+    ("inductance", INDUCTANCE),
+    ("force", FORCE),
+    ("torque", TORQUE),
     ("temperature", TEMPERATURE),
     ("pressure", PRESSURE),
     ("airflow", AIRFLOW),
     ("sound_level", SOUND_LEVEL),
     ("luminance", LUMINANCE),
+    ("illuminance", ILLUMINANCE),
     ("luminous_flux", LUMINOUS_FLUX),
     ("angle", ANGLE),
     ("pixels", PIXELS),
     ("pixel_density", PIXEL_DENSITY),
     ("ratio", RATIO),
     ("speed", SPEED),
+    ("area_density", AREA_DENSITY),
+    ("specific_absorption_rate", SPECIFIC_ABSORPTION_RATE),
+    ("count", COUNT),
 ];
 
 const LENGTH: &[Row] = &[
@@ -70,7 +80,13 @@ const LENGTH: &[Row] = &[
         &["millimeter", "millimeters", "millimetre", "millimetres"],
     ),
     ("nm", 1e-6, 0.0, "", &["nanometer", "nanometre"]),
-    ("µm", 1e-3, 0.0, "um", &["micron", "microns"]),
+    (
+        "µm",
+        1e-3,
+        0.0,
+        "um",
+        &["micron", "microns", "micrometer", "micrometre"],
+    ),
     (
         "cm",
         10.0,
@@ -78,6 +94,7 @@ const LENGTH: &[Row] = &[
         "",
         &["centimeter", "centimeters", "centimetre", "centimetres"],
     ),
+    ("dm", 100.0, 0.0, "", &["decimeter", "decimetre"]),
     ("m", 1e3, 0.0, "", &["meter", "meters", "metre", "metres"]),
     (
         "km",
@@ -91,16 +108,24 @@ const LENGTH: &[Row] = &[
         25.4,
         0.0,
         "[in_i]",
-        &["inch", "inches", "\"", "″", "in."],
+        &["inch", "inches", "\"", "″", "”", "''", "’’", "in.", "Zoll"],
     ),
     ("ft", 304.8, 0.0, "[ft_i]", &["foot", "feet", "′", "ft."]),
     ("yd", 914.4, 0.0, "[yd_i]", &["yard", "yards"]),
+    ("mi", 1_609_344.0, 0.0, "[mi_i]", &["mile", "miles"]),
 ];
 
 const MASS: &[Row] = &[
-    ("g", 1.0, 0.0, "", &["gram", "grams", "gramme"]),
+    ("g", 1.0, 0.0, "", &["gram", "grams", "gramme", "gr"]),
+    ("µg", 1e-6, 0.0, "ug", &["mcg", "microgram", "micrograms"]),
     ("mg", 1e-3, 0.0, "", &["milligram", "milligrams"]),
-    ("kg", 1e3, 0.0, "", &["kilogram", "kilograms", "kilo"]),
+    (
+        "kg",
+        1e3,
+        0.0,
+        "",
+        &["kilogram", "kilograms", "kilo", "kgs"],
+    ),
     ("t", 1e6, 0.0, "", &["tonne", "tonnes"]),
     (
         "oz",
@@ -116,6 +141,7 @@ const MASS: &[Row] = &[
         "[lb_av]",
         &["lbs", "pound", "pounds", "lb."],
     ),
+    ("grain", 0.064_798_91, 0.0, "[gr]", &["grains"]),
 ];
 
 const VOLUME: &[Row] = &[
@@ -133,6 +159,8 @@ const VOLUME: &[Row] = &[
             "cm³",
         ],
     ),
+    ("pl", 1e-9, 0.0, "pL", &["picoliter", "picolitre"]),
+    ("µl", 1e-3, 0.0, "uL", &["microliter", "microlitre"]),
     ("cl", 10.0, 0.0, "cL", &["centiliter", "centilitre"]),
     ("dl", 100.0, 0.0, "dL", &["deciliter", "decilitre"]),
     (
@@ -140,9 +168,31 @@ const VOLUME: &[Row] = &[
         1e3,
         0.0,
         "L",
-        &["liter", "liters", "litre", "litres", "ltr", "dm3"],
+        &["liter", "liters", "litre", "litres", "ltr", "dm3", "dm³"],
+    ),
+    ("hl", 1e5, 0.0, "hL", &["hectoliter", "hectolitre"]),
+    (
+        "mm³",
+        1e-3,
+        0.0,
+        "mm3",
+        &["cubic millimeter", "cubic millimetre"],
     ),
     ("m³", 1e6, 0.0, "m3", &["cubic meter", "cubic metre"]),
+    (
+        "in³",
+        16.387_064,
+        0.0,
+        "[cin_i]",
+        &["cu in", "cubic inch", "cubic inches"],
+    ),
+    (
+        "ft³",
+        28_316.846_592,
+        0.0,
+        "[cft_i]",
+        &["cu ft", "cubic foot", "cubic feet"],
+    ),
     (
         "fl oz",
         29.573_529_562_5,
@@ -171,6 +221,7 @@ const AREA: &[Row] = &[
         &["square centimeter", "square centimetre"],
     ),
     ("mm²", 0.01, 0.0, "mm2", &[]),
+    ("dm²", 100.0, 0.0, "dm2", &[]),
     (
         "m²",
         1e4,
@@ -185,6 +236,14 @@ const AREA: &[Row] = &[
         0.0,
         "[sft_i]",
         &["sq ft", "square foot", "square feet"],
+    ),
+    ("ha", 1e8, 0.0, "har", &["hectare", "hectares"]),
+    (
+        "km²",
+        1e10,
+        0.0,
+        "km2",
+        &["square kilometer", "square kilometre"],
     ),
 ];
 
@@ -206,6 +265,7 @@ const FREQUENCY: &[Row] = &[
     ("kHz", 1e3, 0.0, "", &["kilohertz"]),
     ("MHz", 1e6, 0.0, "", &["megahertz"]),
     ("GHz", 1e9, 0.0, "", &["gigahertz"]),
+    ("THz", 1e12, 0.0, "", &["terahertz"]),
 ];
 
 /// Frames are no oscillations: 60 fps are not found by 60 Hz.
@@ -226,9 +286,11 @@ const INFORMATION: &[Row] = &[
     ("MB", 1e6, 0.0, "MBy", &["megabyte", "megabytes"]),
     ("GB", 1e9, 0.0, "GBy", &["gigabyte", "gigabytes"]),
     ("TB", 1e12, 0.0, "TBy", &["terabyte", "terabytes"]),
+    ("PB", 1e15, 0.0, "PBy", &["petabyte", "petabytes"]),
     ("kbit", 125.0, 0.0, "", &["kilobit"]),
     ("Mbit", 125e3, 0.0, "", &["Mb", "megabit"]),
     ("Gbit", 125e6, 0.0, "", &["Gb", "gigabit"]),
+    ("Tbit", 125e9, 0.0, "", &["Tb", "terabit"]),
     ("KiB", 1024.0, 0.0, "KiBy", &["kibibyte"]),
     ("MiB", 1_048_576.0, 0.0, "MiBy", &["mebibyte"]),
     ("GiB", 1_073_741_824.0, 0.0, "GiBy", &["gibibyte"]),
@@ -240,15 +302,22 @@ const DATA_RATE: &[Row] = &[
     ("kbit/s", 1e3, 0.0, "", &["kbps", "kb/s"]),
     ("Mbit/s", 1e6, 0.0, "", &["Mbps", "Mb/s"]),
     ("Gbit/s", 1e9, 0.0, "", &["Gbps", "Gb/s"]),
+    ("Tbit/s", 1e12, 0.0, "", &["Tbps", "Tb/s"]),
+    ("kB/s", 8e3, 0.0, "kBy/s", &["KB/s", "kBps", "KBps"]),
     ("MB/s", 8e6, 0.0, "MBy/s", &["MBps"]),
     ("GB/s", 8e9, 0.0, "GBy/s", &["GBps"]),
 ];
 
 const POWER: &[Row] = &[
     ("W", 1.0, 0.0, "", &["watt", "watts"]),
-    ("mW", 1e-3, 0.0, "", &["milliwatt"]),
-    ("kW", 1e3, 0.0, "", &["kilowatt"]),
+    ("µW", 1e-6, 0.0, "uW", &["microwatt"]),
+    ("mW", 1e-3, 0.0, "", &["milliwatt", "milliwatts"]),
+    ("kW", 1e3, 0.0, "", &["kilowatt", "kilowatts"]),
+    ("MW", 1e6, 0.0, "", &["megawatt", "megawatts"]),
+    ("GW", 1e9, 0.0, "", &["gigawatt", "gigawatts"]),
     ("hp", 745.699_871_582_270_2, 0.0, "[HP]", &["horsepower"]),
+    // 75 kp m/s.
+    ("PS", 735.498_75, 0.0, "", &["metric horsepower"]),
 ];
 
 /// Watts measure what is used, volt-amperes what the wires carry.
@@ -267,18 +336,27 @@ const APPARENT_POWER: &[Row] = &[
         "kV.A",
         &["kilovolt-ampere", "kilovolt-amperes"],
     ),
+    (
+        "MVA",
+        1e6,
+        0.0,
+        "MV.A",
+        &["megavolt-ampere", "megavolt-amperes"],
+    ),
 ];
 
 const ENERGY: &[Row] = &[
     ("J", 1.0, 0.0, "", &["joule", "joules"]),
+    ("mJ", 1e-3, 0.0, "", &["millijoule", "millijoules"]),
     ("kJ", 1e3, 0.0, "", &["kilojoule", "kilojoules"]),
-    ("cal", 4.184, 0.0, "cal_th", &["calorie"]),
+    ("MJ", 1e6, 0.0, "", &["megajoule", "megajoules"]),
+    ("cal", 4.184, 0.0, "cal_th", &["calorie", "calories"]),
     (
         "kcal",
         4184.0,
         0.0,
         "kcal_th",
-        &["kilocalorie", "kilocalories"],
+        &["kilocalorie", "kilocalories", "Cal", "Calorie", "Calories"],
     ),
     ("Wh", 3600.0, 0.0, "W.h", &["watt hour", "watt hours"]),
     (
@@ -288,17 +366,97 @@ const ENERGY: &[Row] = &[
         "kW.h",
         &["kilowatt hour", "kilowatt hours"],
     ),
+    (
+        "mWh",
+        3.6,
+        0.0,
+        "mW.h",
+        &["milliwatt hour", "milliwatt hours"],
+    ),
+    (
+        "MWh",
+        3.6e9,
+        0.0,
+        "MW.h",
+        &["megawatt hour", "megawatt hours"],
+    ),
+];
+
+/// What labels of energy state: lamps and screens per 1,000 hours, refrigerators per year.
+const ENERGY_CONSUMPTION: &[Row] = &[
+    ("kWh/1000 h", 1.0, 0.0, "", &["kWh/1000h"]),
+    // A year has 8,766 hours, as the unit `yr`.
+    (
+        "kWh/yr",
+        1e3 / 8766.0,
+        0.0,
+        "kW.h/a",
+        &["kWh/a", "kWh/year", "kWh/annum"],
+    ),
 ];
 
 const VOLTAGE: &[Row] = &[
     ("V", 1.0, 0.0, "", &["volt", "volts"]),
-    ("mV", 1e-3, 0.0, "", &["millivolt"]),
-    ("kV", 1e3, 0.0, "", &["kilovolt"]),
+    ("µV", 1e-6, 0.0, "uV", &["microvolt", "microvolts"]),
+    ("mV", 1e-3, 0.0, "", &["millivolt", "millivolts"]),
+    ("kV", 1e3, 0.0, "", &["kilovolt", "kilovolts"]),
 ];
 
 const CURRENT: &[Row] = &[
     ("A", 1.0, 0.0, "", &["amp", "amps", "ampere"]),
+    ("µA", 1e-6, 0.0, "uA", &["microamp", "microampere"]),
     ("mA", 1e-3, 0.0, "", &["milliamp", "milliampere"]),
+    ("kA", 1e3, 0.0, "", &["kiloampere"]),
+];
+
+const RESISTANCE: &[Row] = &[
+    ("Ω", 1.0, 0.0, "Ohm", &["ohm", "ohms"]),
+    ("mΩ", 1e-3, 0.0, "mOhm", &["mohm", "milliohm", "milliohms"]),
+    ("kΩ", 1e3, 0.0, "kOhm", &["kohm", "kiloohm", "kilohm"]),
+    ("MΩ", 1e6, 0.0, "MOhm", &["Mohm", "megaohm", "megohm"]),
+];
+
+/// `F` is the farad here. Fahrenheit is `°F`.
+const CAPACITANCE: &[Row] = &[
+    ("µF", 1.0, 0.0, "uF", &["microfarad", "microfarads"]),
+    ("pF", 1e-6, 0.0, "", &["picofarad", "picofarads"]),
+    ("nF", 1e-3, 0.0, "", &["nanofarad", "nanofarads"]),
+    ("mF", 1e3, 0.0, "", &["millifarad", "millifarads"]),
+    ("F", 1e6, 0.0, "", &["farad", "farads"]),
+];
+
+const INDUCTANCE: &[Row] = &[
+    ("mH", 1.0, 0.0, "", &["millihenry"]),
+    ("nH", 1e-6, 0.0, "", &["nanohenry"]),
+    ("µH", 1e-3, 0.0, "uH", &["microhenry"]),
+    ("H", 1e3, 0.0, "", &["henry"]),
+];
+
+const FORCE: &[Row] = &[
+    ("N", 1.0, 0.0, "", &["newton", "newtons"]),
+    ("mN", 1e-3, 0.0, "", &["millinewton"]),
+    ("kN", 1e3, 0.0, "", &["kilonewton", "kilonewtons"]),
+];
+
+const TORQUE: &[Row] = &[
+    (
+        "Nm",
+        1.0,
+        0.0,
+        "N.m",
+        &[
+            "N m",
+            "N·m",
+            "N*m",
+            "newton meter",
+            "newton metre",
+            "newton metres",
+            "Newtonmeter",
+        ],
+    ),
+    ("mNm", 1e-3, 0.0, "mN.m", &["mN m", "mN·m"]),
+    ("Ncm", 0.01, 0.0, "N.cm", &["N cm", "N·cm"]),
+    ("kNm", 1e3, 0.0, "kN.m", &["kN m", "kN·m"]),
 ];
 
 const CHARGE: &[Row] = &[
@@ -313,22 +471,30 @@ const CHARGE: &[Row] = &[
 ];
 
 const TEMPERATURE: &[Row] = &[
-    ("°C", 1.0, 0.0, "Cel", &["C", "celsius", "degC"]),
+    (
+        "°C",
+        1.0,
+        0.0,
+        "Cel",
+        &["C", "celsius", "degC", "ºC", "˚C", "° C", "deg C"],
+    ),
     ("K", 1.0, -273.15, "", &["kelvin"]),
     (
         "°F",
         5.0 / 9.0,
         -160.0 / 9.0,
         "[degF]",
-        &["F", "fahrenheit", "degF"],
+        &["fahrenheit", "degF", "ºF", "˚F", "° F", "deg F"],
     ),
 ];
 
 const PRESSURE: &[Row] = &[
     ("Pa", 1.0, 0.0, "", &["pascal"]),
     ("hPa", 100.0, 0.0, "", &["mbar", "millibar"]),
+    ("mPa", 1e-3, 0.0, "", &["millipascal"]),
     ("kPa", 1e3, 0.0, "", &["kilopascal"]),
-    ("bar", 1e5, 0.0, "", &[]),
+    ("MPa", 1e6, 0.0, "", &["megapascal"]),
+    ("bar", 1e5, 0.0, "", &["bars"]),
     ("psi", 6_894.757_293_168_361, 0.0, "[psi]", &[]),
     ("mmH2O", 9.806_65, 0.0, "mm[H2O]", &["mmH₂O", "mm H2O"]),
 ];
@@ -348,11 +514,23 @@ const AIRFLOW: &[Row] = &[
         "[cft_i]/min",
         &["ft³/min", "cubic feet per minute"],
     ),
+    (
+        "l/h",
+        1e-3,
+        0.0,
+        "L/h",
+        &["liters per hour", "litres per hour"],
+    ),
     ("l/min", 0.06, 0.0, "L/min", &["lpm"]),
+    ("l/s", 3.6, 0.0, "L/s", &[]),
 ];
 
 const SOUND_LEVEL: &[Row] = &[("dB", 1.0, 0.0, "", &["dBA", "dB(A)", "decibel", "decibels"])];
 const LUMINANCE: &[Row] = &[("nit", 1.0, 0.0, "cd/m2", &["nits", "cd/m²"])];
+const ILLUMINANCE: &[Row] = &[
+    ("lx", 1.0, 0.0, "", &["lux"]),
+    ("klx", 1e3, 0.0, "", &["kilolux"]),
+];
 const LUMINOUS_FLUX: &[Row] = &[("lm", 1.0, 0.0, "", &["lumen", "lumens"])];
 
 const ANGLE: &[Row] = &[
@@ -383,3 +561,126 @@ const SPEED: &[Row] = &[
     ("m/s", 3.6, 0.0, "", &[]),
     ("mph", 1.609_344, 0.0, "[mi_i]/h", &["mi/h"]),
 ];
+
+/// The weight of paper and cloth.
+const AREA_DENSITY: &[Row] = &[
+    ("g/m²", 1.0, 0.0, "g/m2", &["gsm", "g/qm"]),
+    ("kg/m²", 1e3, 0.0, "kg/m2", &[]),
+];
+
+/// The power of a radio that a body absorbs.
+const SPECIFIC_ABSORPTION_RATE: &[Row] = &[("W/kg", 1.0, 0.0, "", &["mW/g"])];
+
+const COUNT: &[Row] = &[
+    (
+        "pcs",
+        1.0,
+        0.0,
+        "{pcs}",
+        &[
+            "pc", "pcs.", "piece", "pieces", "Stück", "Stk", "Stk.", "ea", "each",
+        ],
+    ),
+    ("pair", 2.0, 0.0, "{pair}", &["pairs"]),
+    ("dozen", 12.0, 0.0, "{dozen}", &[]),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::unit::UnitTable;
+
+    /// One of these units in the second unit. Factors are those of NIST Special Publication 811, of the
+    /// international yard and pound, and the definitions of the German unit law (PS).
+    #[test]
+    fn units_have_the_factors_of_their_definitions() {
+        let table = UnitTable::built_in();
+        for (from, to, factor) in [
+            ("PS", "W", 735.498_75),
+            ("hp", "W", 745.699_871_582_270_2),
+            ("MW", "kW", 1e3),
+            ("kNm", "Nm", 1e3),
+            ("Ncm", "Nm", 0.01),
+            ("kN", "N", 1e3),
+            ("MΩ", "kΩ", 1e3),
+            ("F", "µF", 1e6),
+            ("nF", "pF", 1e3),
+            ("mF", "µF", 1e3),
+            ("H", "mH", 1e3),
+            ("µH", "nH", 1e3),
+            ("klx", "lx", 1e3),
+            ("m³/h", "l/h", 1e3),
+            ("l/min", "l/h", 60.0),
+            ("l/s", "l/min", 60.0),
+            ("MPa", "bar", 10.0),
+            ("Pa", "mPa", 1e3),
+            ("MWh", "kWh", 1e3),
+            ("MJ", "kWh", 1.0 / 3.6),
+            ("kWh/1000 h", "kWh/yr", 8.766),
+            ("kg/m²", "g/m²", 1e3),
+            ("grain", "mg", 64.798_91),
+            ("µg", "mg", 1e-3),
+            ("mi", "km", 1.609_344),
+            ("in³", "ml", 16.387_064),
+            ("ft³", "l", 28.316_846_592),
+            ("ha", "m²", 1e4),
+            ("km²", "ha", 100.0),
+            ("hl", "l", 100.0),
+            ("mm³", "µl", 1.0),
+            ("kB/s", "kbit/s", 8.0),
+            ("TB", "Tbit", 8.0),
+            ("PB", "TB", 1e3),
+            ("dozen", "pcs", 12.0),
+            ("pair", "pcs", 2.0),
+        ] {
+            let unit = table.get(from).unwrap();
+            let to = table.get_in(to, &unit.dimension).unwrap();
+            let converted = to.from_base(unit.to_base(1.0));
+            assert!(
+                (converted / factor - 1.0).abs() < 1e-12,
+                "1 {from} = {converted} {}",
+                to.id
+            );
+        }
+    }
+
+    #[test]
+    fn spellings_of_shops_and_keyboards_are_known() {
+        let table = UnitTable::built_in();
+        for (spelling, expected) in [
+            ("Zoll", "in"),
+            ("''", "in"),
+            ("”", "in"),
+            ("″", "in"),
+            ("kgs", "kg"),
+            ("gr", "g"),
+            ("℃", "°C"),
+            ("ºC", "°C"),
+            ("℉", "°F"),
+            ("Stück", "pcs"),
+            ("Stk.", "pcs"),
+            ("pcs", "pcs"),
+            ("EA", "pcs"),
+            ("lux", "lx"),
+            ("Ω", "Ω"),
+            ("\u{2126}", "Ω"),
+            ("k\u{2126}", "kΩ"),
+            ("kOhm", "kΩ"),
+            ("uF", "µF"),
+            ("μF", "µF"),
+            ("kWh/1000h", "kWh/1000 h"),
+            ("kWh/a", "kWh/yr"),
+            ("g/m2", "g/m²"),
+            ("L/h", "l/h"),
+            ("m3/h", "m³/h"),
+            ("W/kg", "W/kg"),
+            ("N.m", "Nm"),
+            ("newton metre", "Nm"),
+        ] {
+            assert_eq!(
+                table.find(spelling).map(|unit| unit.id.as_str()),
+                Some(expected),
+                "{spelling}"
+            );
+        }
+    }
+}
