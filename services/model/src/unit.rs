@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 mod built_in;
 mod case;
+mod codes;
 mod definition;
 
 pub use definition::{MAX_UNIT_ALIASES, MAX_UNIT_CHARACTERS, UnitDefinitionError};
@@ -200,12 +201,32 @@ impl UnitTable {
         agreeing.all(|(other, _)| other == index).then_some(*index)
     }
 
+    /// The unit with this spelling or this code of UN/ECE Recommendation 20, as units are written in
+    /// feeds: `mm` and `MMT`. A spelling takes precedence over a code.
+    #[must_use]
+    pub fn find_in_feed(&self, spelling: &str) -> Option<&Unit> {
+        self.find(spelling).or_else(|| {
+            let id = codes::symbol(spelling.trim())?;
+            let overridden = self.overridden_units.iter().any(|unit| unit.id == id);
+            self.find(id).filter(|_| !overridden)
+        })
+    }
+
     /// The unit with this spelling, as [`UnitTable::find`], or an error.
     ///
     /// # Errors
     /// [`UnitError::Unknown`] if there is none.
     pub fn get(&self, spelling: &str) -> Result<&Unit, UnitError> {
         self.find(spelling).ok_or_else(|| self.unknown(spelling))
+    }
+
+    /// The unit that a feed writes so, as [`UnitTable::find_in_feed`], or an error.
+    ///
+    /// # Errors
+    /// [`UnitError::Unknown`] if there is none.
+    pub fn get_in_feed(&self, spelling: &str) -> Result<&Unit, UnitError> {
+        let found = self.find_in_feed(spelling);
+        found.ok_or_else(|| self.unknown(spelling))
     }
 
     fn unknown(&self, spelling: &str) -> UnitError {
