@@ -3,7 +3,10 @@
 //! Ranges of equal width say nothing about prices of which nearly all are below 100 and one is 25,000.
 //! These have about equally many products: each end between two of them may be up to [`LEEWAY`] of a
 //! range away from the place that divides the products evenly, and is the roundest number there. No
-//! range is empty. The last one has no upper end.
+//! range is empty. The last one has no upper end. Ranges of whole numbers, such as years, end at whole
+//! numbers.
+
+use std::cell::OnceCell;
 
 use super::numbers::{Numbers, Ordered};
 use super::{Bucket, MAX_SINGLE_VALUES, NumberBucket};
@@ -76,11 +79,15 @@ trait Round: Ordered {
 impl<N: Round> Window<N> {
     /// The roundest number of the window: a multiple of the coarsest step that has one there.
     fn roundest(self) -> Option<N> {
-        let inside = |n: &N| n.compare(&self.low).is_gt();
+        self.roundest_of(|_| true)
+    }
+
+    /// The roundest number of the window among those that may be ends.
+    fn roundest_of(self, may_end: impl Fn(N) -> bool) -> Option<N> {
+        let fits = |n: &N| n.compare(&self.low).is_gt() && may_end(*n);
         N::steps(self.low, self.high).find_map(|step| {
-            let highest = step.at_or_below(self.high).filter(inside)?;
-            let even = step.at_or_below(self.even).filter(inside);
-            even.or(Some(highest))
+            let at = |n| step.at_or_below(n).filter(fits);
+            at(self.even).or_else(|| at(self.high))
         })
     }
 
@@ -105,6 +112,7 @@ impl<N: Round> Ends<N> {
         (min, max): (N, N),
         below: impl Fn(N) -> Option<N>,
         choose: impl Fn(Window<N>) -> Option<N>,
+        may_end: impl Fn(N) -> bool,
     ) -> Self {
         let mut between: Vec<N> = Vec::new();
         for end in windows.into_iter().filter_map(choose) {
@@ -120,7 +128,7 @@ impl<N: Round> Ends<N> {
                 even: min,
                 high: min,
             };
-            window.roundest()
+            window.roundest_of(may_end)
         });
         Self {
             first: first.unwrap_or(min),
@@ -183,18 +191,27 @@ pub fn number_buckets(
     });
     let (min, max) = (shown(min), shown(max));
     let below = |end: f64| numbers.highest_below(|n| shown(n) < end).map(&shown);
-    let ends = Ends::choose(windows, (min, max), below, |window| {
-        let round = (!standard && !window.is_single()).then(|| window.roundest());
-        let end = match round.flatten() {
-            Some(round) => round,
-            None if standard && window.even > window.low => window.even,
-            None => window.high,
-        };
-        if single_values {
-            return Some(end);
-        }
-        without_digits_of_conversion(end, min, below(end))
-    });
+    let are_whole = OnceCell::new();
+    let are_whole = || *are_whole.get_or_init(|| numbers.all(|n| shown(n).fract() == 0.0));
+    let may_end = |end: f64| end.fract() == 0.0 || !are_whole();
+    let ends = Ends::choose(
+        windows,
+        (min, max),
+        below,
+        |window| {
+            let round = (!standard && !window.is_single()).then(|| window.roundest_of(may_end));
+            let end = match round.flatten() {
+                Some(round) => round,
+                None if standard && window.even > window.low => window.even,
+                None => window.high,
+            };
+            if single_values {
+                return Some(end);
+            }
+            without_digits_of_conversion(end, min, below(end))
+        },
+        may_end,
+    );
     ends.buckets(max)
 }
 
@@ -289,12 +306,18 @@ pub fn price_buckets(prices: &Numbers<i64>, max_buckets: usize) -> Vec<Bucket<i6
     };
     let windows = windows(prices, max_buckets);
     let below = |end| prices.highest_below(|n| n < end);
-    let ends = Ends::choose(windows, (min, max), below, |window| {
-        if window.is_single() {
-            return Some(window.high);
-        }
-        window.roundest()
-    });
+    let ends = Ends::choose(
+        windows,
+        (min, max),
+        below,
+        |window| {
+            if window.is_single() {
+                return Some(window.high);
+            }
+            window.roundest()
+        },
+        |_| true,
+    );
     ends.buckets(max)
 }
 
@@ -339,12 +362,18 @@ pub fn date_buckets(dates: &Numbers, max_buckets: usize) -> Vec<Bucket<Timestamp
         high: timestamp(window.high),
     });
     let below = |end| dates.highest_below(|n| timestamp(n) < end).map(timestamp);
-    let ends = Ends::choose(windows, (min, max), below, |window| {
-        if window.is_single() {
-            return Some(Calendar::DAY.floor(window.high));
-        }
-        window.roundest()
-    });
+    let ends = Ends::choose(
+        windows,
+        (min, max),
+        below,
+        |window| {
+            if window.is_single() {
+                return Some(Calendar::DAY.floor(window.high));
+            }
+            window.roundest()
+        },
+        |_| true,
+    );
     if ends.between.is_empty() {
         return Bucket::between(&[Calendar::DAY.floor(min), Calendar::DAY.after(max)]);
     }
@@ -421,246 +450,4 @@ impl Step<Timestamp> for Calendar {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::iter;
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::filter::Range;
-
-    fn numbers(all: impl IntoIterator<Item = f64>) -> Numbers {
-        let mut numbers = Numbers::default();
-        for (product, n) in (1..).zip(all) {
-            numbers.add(n, None, product);
-        }
-        numbers
-    }
-
-    fn prices(all: impl IntoIterator<Item = i64>) -> Numbers<i64> {
-        let mut prices = Numbers::default();
-        for (product, n) in (1..).zip(all) {
-            prices.add(n, None, product);
-        }
-        prices
-    }
-
-    /// The lower ends and the counts of the ranges.
-    fn shown(numbers: &Numbers, max_buckets: usize) -> Vec<(f64, u64)> {
-        let buckets = number_buckets(numbers, |n| n, true, max_buckets).into_iter();
-        let counted = buckets.map(|bucket| bucket.counted(|b| numbers.count(&b.range())));
-        counted.map(|c| (c.bucket.low.unwrap(), c.count)).collect()
-    }
-
-    #[test]
-    fn ends_are_round_and_divide_evenly() {
-        let thousand = numbers((0..1000).map(|n| f64::from(n) / 7.0));
-        let expected = [
-            (0.0, 105),
-            (15.0, 105),
-            (30.0, 70),
-            (40.0, 140),
-            (60.0, 105),
-            (75.0, 70),
-            (85.0, 105),
-            (100.0, 105),
-            (115.0, 105),
-            (130.0, 90),
-        ];
-        assert_eq!(shown(&thousand, 10), expected);
-    }
-
-    #[test]
-    fn one_outlier_does_not_decide_the_ranges() {
-        let skewed = numbers((0..1000).map(|n| f64::from(n % 100)).chain([25_000.0]));
-        let buckets = shown(&skewed, 10);
-        assert_eq!(buckets.len(), 10, "{buckets:?}");
-        assert!(
-            buckets.iter().all(|(_, count)| (70..=140).contains(count)),
-            "{buckets:?}"
-        );
-        let last = number_buckets(&skewed, |n| n, true, 10).pop().unwrap();
-        assert_eq!(last.high, None);
-    }
-
-    #[test]
-    fn values_that_many_products_have_begin_ranges() {
-        let memory = [4.0, 8.0, 8.0, 16.0, 16.0, 16.0, 32.0, 64.0, 96.0, 128.0];
-        let modules = numbers((0..20).flat_map(|_| memory));
-        let expected = [
-            (4.0, 20),
-            (8.0, 40),
-            (16.0, 60),
-            (32.0, 20),
-            (64.0, 20),
-            (96.0, 20),
-            (128.0, 20),
-        ];
-        assert_eq!(shown(&modules, 10), expected);
-        let mostly_zero = numbers((0..100).map(|n| if n < 90 { 0.0 } else { f64::from(n) + 0.5 }));
-        assert_eq!(shown(&mostly_zero, 10), [(0.0, 90), (90.5, 10)]);
-    }
-
-    /// The ends between ranges of quantities.
-    fn ends(quantities: &[(f64, usize)]) -> Vec<f64> {
-        let each = quantities.iter();
-        let all = numbers(each.flat_map(|(n, products)| iter::repeat_n(*n, *products)));
-        let buckets = number_buckets(&all, |n| n, false, 10).into_iter();
-        buckets.skip(1).map(|bucket| bucket.low.unwrap()).collect()
-    }
-
-    #[test]
-    fn ends_of_quantities_have_no_digits_of_conversions() {
-        // Months and weeks: 6 and 26.1 weeks, 12 and 52.2 weeks are the same to people.
-        let shelf_lives = [
-            (2.9897, 2),
-            (3.0, 50),
-            (6.0, 41),
-            (6.002_46, 10),
-            (9.0, 30),
-            (12.0, 35),
-            (12.004_9, 5),
-            (15.0, 20),
-            (20.9971, 40),
-        ];
-        assert_eq!(ends(&shelf_lives), [6.0, 9.0, 12.0, 15.0, 20.0]);
-        // What is written with few digits, or whole, stays.
-        let sizes = [(13.3, 30), (14.0, 30), (15.6, 30), (16_384.0, 30)];
-        assert_eq!(ends(&sizes), [14.0, 15.6, 16_384.0]);
-        let volumes = [(330.0, 30), (473.176, 10), (499.793, 10), (500.0, 30)];
-        assert_eq!(ends(&volumes), [400.0, 475.0, 500.0]);
-    }
-
-    #[test]
-    fn a_few_plain_numbers_are_ranges_of_one_value() {
-        let ports = numbers([1.0, 2.0, 4.0, 4.0]);
-        let buckets = number_buckets(&ports, |n| n, true, 10);
-        assert_eq!(buckets, [1.0, 2.0, 4.0].map(Bucket::single));
-        assert!(buckets[1].range().contains(2.0) && !buckets[1].range().contains(1.0));
-        let same = numbers([3.0, 3.0]);
-        assert_eq!(
-            number_buckets(&same, |n| n, false, 10),
-            [Bucket::single(3.0)]
-        );
-        assert!(number_buckets(&numbers([]), |n| n, true, 10).is_empty());
-    }
-
-    #[test]
-    fn prices_end_at_round_amounts() {
-        let prices = prices((0..500).map(|n| 1_999 + n * 37));
-        let ends: Vec<_> = price_buckets(&prices, 5)
-            .iter()
-            .map(|b| (b.bounds().gte, b.bounds().lte))
-            .collect();
-        assert_eq!(
-            ends,
-            [
-                (Some(1_500), Some(4_999)),
-                (Some(5_000), Some(9_999)),
-                (Some(10_000), Some(12_499)),
-                (Some(12_500), Some(17_499)),
-                (Some(17_500), None),
-            ]
-        );
-    }
-
-    fn days(days: impl IntoIterator<Item = &'static str>) -> Numbers {
-        #[expect(clippy::cast_precision_loss, reason = "dates stay far below 2^53")]
-        let millis = |day| Timestamp::parse_day(day).unwrap().as_millis() as f64;
-        numbers(days.into_iter().map(millis))
-    }
-
-    fn starts(dates: &Numbers) -> Vec<String> {
-        let buckets = date_buckets(dates, 4).into_iter();
-        buckets
-            .map(|b| b.low.unwrap().to_string()[..10].to_owned())
-            .collect()
-    }
-
-    #[test]
-    fn dates_end_with_calendar_periods() {
-        let released = days([
-            "1995-05-05",
-            "2019-03-01",
-            "2020-07-20",
-            "2021-01-09",
-            "2022-02-02",
-            "2022-08-30",
-            "2023-06-15",
-            "2024-11-30",
-            "2025-04-01",
-            "2026-01-01",
-        ]);
-        assert_eq!(
-            starts(&released),
-            ["1990-01-01", "2020-01-01", "2022-07-01", "2025-01-01"]
-        );
-        let one_day = days(["2025-01-01", "2025-01-01"]);
-        let day = |text| Timestamp::parse_day(text).ok();
-        let expected = Bucket {
-            low: day("2025-01-01"),
-            high: day("2025-01-02"),
-            high_included: true,
-        };
-        assert_eq!(date_buckets(&one_day, 10), [expected]);
-    }
-
-    /// How often each number is in a range.
-    fn containing(n: f64, ranges: &[Range]) -> usize {
-        ranges.iter().filter(|range| range.contains(n)).count()
-    }
-
-    proptest! {
-        #[test]
-        fn every_number_is_in_one_range(
-            all in proptest::collection::vec((-1e6_f64..1e6, -12_i32..12), 1..60),
-            copies in 1_usize..8,
-            max_buckets in 1_usize..=10,
-        ) {
-            let all: Vec<f64> = all.into_iter().map(|(n, exponent)| n * 10_f64.powi(exponent)).collect();
-            let numbers = numbers(all.iter().copied().cycle().take(all.len() * copies));
-            let buckets = number_buckets(&numbers, |n| n, false, max_buckets);
-            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
-            let ranges: Vec<Range> = buckets.iter().map(Bucket::<f64>::range).collect();
-            for n in &all {
-                prop_assert_eq!(containing(*n, &ranges), 1, "{} in {:?}", n, buckets);
-            }
-            for range in &ranges {
-                prop_assert!(numbers.count(range) > 0, "{:?} is empty", range);
-            }
-        }
-
-        #[test]
-        fn every_price_is_in_one_range(
-            all in proptest::collection::vec(prop_oneof![0..9_000_000_i64, any::<i64>(), 0..20_i64], 1..60),
-            max_buckets in 1_usize..=10,
-        ) {
-            let prices = prices(all.iter().copied());
-            let buckets = price_buckets(&prices, max_buckets);
-            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
-            let bounds: Vec<_> = buckets.iter().map(Bucket::bounds).collect();
-            for price in &all {
-                let inside = bounds.iter().filter(|b| b.gte.unwrap() <= *price && b.lte.is_none_or(|lte| *price <= lte));
-                prop_assert_eq!(inside.count(), 1, "{} in {:?}", price, buckets);
-            }
-            prop_assert!(bounds.iter().all(|bounds| prices.count(*bounds) > 0));
-        }
-
-        #[test]
-        fn every_date_is_in_one_range(
-            all in proptest::collection::vec(prop_oneof![-400_000_000..400_000_000_i64, 0..400_i64], 1..60),
-            max_buckets in 1_usize..=10,
-        ) {
-            #[expect(clippy::cast_precision_loss, reason = "dates stay far below 2^53")]
-            let millis: Vec<f64> = all.iter().map(|day| (day % 2_900_000 * DAY + 1) as f64).collect();
-            let dates = numbers(millis.iter().copied());
-            let buckets = date_buckets(&dates, max_buckets);
-            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
-            let ranges: Vec<Range> = buckets.iter().map(Bucket::<Timestamp>::range).collect();
-            for n in &millis {
-                prop_assert_eq!(containing(*n, &ranges), 1, "{} in {:?}", n, buckets);
-            }
-            prop_assert!(ranges.iter().all(|range| dates.count(range) > 0));
-        }
-    }
-}
+mod tests;

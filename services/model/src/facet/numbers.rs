@@ -128,6 +128,11 @@ impl<N: Ordered> Numbers<N> {
         runs[..count].last().map(|run| run.number)
     }
 
+    /// Returns true if all numbers pass a test.
+    pub(super) fn all(&self, test: impl Fn(N) -> bool) -> bool {
+        self.sorted().runs.iter().all(|run| test(run.number))
+    }
+
     /// Every distinct number with the number of products that have it, lowest first.
     #[must_use]
     pub fn values(&self) -> Vec<(N, u64)> {
