@@ -11,6 +11,9 @@ const POWERS: [f64; 23] = [
 /// The maximum whole number that is scaled to. Up to this, the middle between two whole numbers is a float.
 const MAX_SCALED: f64 = 1e15;
 
+/// Numbers with more digits before the decimal point are shown with an exponent.
+const MAX_MAGNITUDE: f64 = 21.0;
+
 /// Rounds to twelve significant digits, which removes the noise of conversions.
 #[must_use]
 pub fn round_to_twelve_digits(n: f64) -> f64 {
@@ -38,15 +41,19 @@ pub(crate) fn round_to_digits<const DIGITS: u8>(n: f64) -> f64 {
 }
 
 /// Returns a number as shown to people: six significant digits, or all digits before the decimal point if these are more, and
-/// no trailing zeros behind it. From 1e15 on, and below 1e-6, all digits with an exponent.
+/// no trailing zeros behind it. From 1e21 on, and below 1e-6, all digits with an exponent.
 #[must_use]
 pub fn format_number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
     let magnitude = value.abs().log10().floor();
-    if !(-6.0..15.0).contains(&magnitude) {
+    if !(-6.0..MAX_MAGNITUDE).contains(&magnitude) {
         return format!("{value:e}");
+    }
+    if magnitude >= 15.0 {
+        // The shortest digits that are this number, then zeros.
+        return format!("{}", value.round());
     }
     #[expect(clippy::cast_possible_truncation, reason = "between -6 and 15")]
     let decimals = (5 - magnitude as i32).max(0);
@@ -166,7 +173,14 @@ mod tests {
             (7_516.025_57, "7516.03"),
             (-0.000_001_5, "-0.0000015"),
             (2.5e14, "250000000000000"),
-            (1.5e15, "1.5e15"),
+            (1e15, "1000000000000000"),
+            (1.5e15, "1500000000000000"),
+            (-1_234_567_890_123_456.0, "-1234567890123456"),
+            (4_503_599_627_370_495.5, "4503599627370496"),
+            (9_007_199_254_740_991.0, "9007199254740991"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e21"),
+            (1e-7, "1e-7"),
             (-0.0, "0"),
             (f64::NAN, "0"),
         ];
