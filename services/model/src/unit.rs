@@ -14,6 +14,7 @@ mod built_in;
 mod case;
 mod codes;
 mod definition;
+mod readable;
 
 pub use definition::{MAX_UNIT_ALIASES, MAX_UNIT_CHARACTERS, UnitDefinitionError};
 

@@ -100,6 +100,13 @@ fn prefix(symbol: &str) -> Option<&'static str> {
         .or_else(|| of(&INFORMATION_PREFIXES, &INFORMATION))
 }
 
+/// The symbol without its prefix: `g` of `kg`, and `g` itself; `None` if it takes none.
+pub(super) fn without_prefix(symbol: &str) -> Option<&str> {
+    let prefix = prefix(symbol);
+    let rest = prefix.and_then(|prefix| symbol.strip_prefix(prefix));
+    rest.or_else(|| bare(symbol).then_some(symbol))
+}
+
 fn mixes_cases(text: &str) -> bool {
     text.contains(char::is_lowercase) && text.contains(char::is_uppercase)
 }
