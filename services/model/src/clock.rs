@@ -29,6 +29,23 @@ pub struct Timestamp(i64);
 #[error("not a date and time such as 2026-05-31T12:00:00Z")]
 pub struct InvalidTimestamp;
 
+/// The earliest year that is believed of a date: two digits read as a year are far below.
+const MIN_YEAR: i16 = 1000;
+/// How far the clock of another system may be ahead, in milliseconds: a day, which also covers all
+/// time zones.
+const MAX_AHEAD: i64 = 24 * 60 * 60 * 1000;
+
+/// Why a date that somebody has entered is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImplausibleDate {
+    /// The year is before 1000.
+    #[error("a date in the year {0} is not possible; years have four digits, from 1000 to 9999")]
+    Year(i16),
+    /// Something that has happened would happen in more than a day.
+    #[error("{0} is more than a day in the future")]
+    Future(Timestamp),
+}
+
 impl Timestamp {
     /// The instant this many milliseconds after the start of 1970, clamped to the years -9999 to
     /// 9999.
@@ -107,6 +124,31 @@ impl Timestamp {
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
+    }
+
+    /// Checks the year of a date that somebody has entered.
+    ///
+    /// # Errors
+    /// [`ImplausibleDate::Year`] before the year 1000, in UTC.
+    pub fn check_year(self) -> Result<(), ImplausibleDate> {
+        let year = self.to_utc().year();
+        if year < MIN_YEAR {
+            return Err(ImplausibleDate::Year(year));
+        }
+        Ok(())
+    }
+
+    /// Checks the date of something that has happened, such as the writing of a review.
+    ///
+    /// # Errors
+    /// [`ImplausibleDate`] for what [`Timestamp::check_year`] refuses, and for more than a day after
+    /// `now`.
+    pub fn check_past(self, now: Self) -> Result<(), ImplausibleDate> {
+        self.check_year()?;
+        if self > now.plus_millis(MAX_AHEAD) {
+            return Err(ImplausibleDate::Future(self));
+        }
+        Ok(())
     }
 
     fn to_utc(self) -> DateTime {
@@ -203,6 +245,63 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse(wrong), Err(InvalidTimestamp), "{wrong}");
         }
+    }
+
+    #[test]
+    fn dates_are_believed_from_the_year_1000_to_a_day_ahead() {
+        let at = |text| Timestamp::parse(text).unwrap();
+        for (date, year) in [
+            ("0026-01-05T00:00:00Z", 26),
+            ("0206-01-05T00:00:00Z", 206),
+            ("0999-12-31T23:59:59.999Z", 999),
+            ("-000001-01-01T00:00:00Z", -1),
+        ] {
+            assert_eq!(
+                at(date).check_year(),
+                Err(ImplausibleDate::Year(year)),
+                "{date}"
+            );
+        }
+        for date in [
+            "1000-01-01T00:00:00Z",
+            "1969-05-01T00:00:00Z",
+            "9999-12-31T23:59:59.999Z",
+        ] {
+            assert_eq!(at(date).check_year(), Ok(()), "{date}");
+        }
+        let now = at("2026-05-31T12:00:00Z");
+        for date in [
+            "2026-05-31T12:00:00Z",
+            "2026-06-01T12:00:00Z",
+            "1998-01-01T00:00:00Z",
+        ] {
+            assert_eq!(at(date).check_past(now), Ok(()), "{date}");
+        }
+        for date in [
+            "2026-06-01T12:00:00.001Z",
+            "2099-01-01T00:00:00Z",
+            "2126-01-05T00:00:00Z",
+        ] {
+            assert_eq!(
+                at(date).check_past(now),
+                Err(ImplausibleDate::Future(at(date))),
+                "{date}"
+            );
+        }
+        assert_eq!(
+            at("0026-01-05T00:00:00Z").check_past(now),
+            Err(ImplausibleDate::Year(26))
+        );
+        let reason = ImplausibleDate::Year(26).to_string();
+        assert_eq!(
+            reason,
+            "a date in the year 26 is not possible; years have four digits, from 1000 to 9999"
+        );
+        let reason = ImplausibleDate::Future(at("2099-01-01T00:00:00Z")).to_string();
+        assert_eq!(
+            reason,
+            "2099-01-01T00:00:00.000Z is more than a day in the future"
+        );
     }
 
     #[test]

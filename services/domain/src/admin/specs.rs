@@ -98,9 +98,10 @@ fn code_and_field(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static s
     match wrong {
         SpecError::Key(_) => (UserErrorCode::Invalid, "key"),
         SpecError::Qualifier(_) => (UserErrorCode::Invalid, "qualifier"),
-        SpecError::NotFinite { .. } | SpecError::TextLength { .. } | SpecError::TextNul { .. } => {
-            (UserErrorCode::Invalid, value_field(given))
-        }
+        SpecError::NotFinite { .. }
+        | SpecError::Date { .. }
+        | SpecError::TextLength { .. }
+        | SpecError::TextNul { .. } => (UserErrorCode::Invalid, value_field(given)),
         SpecError::Unit { source, .. } => match source {
             UnitError::Unknown(_) => (UserErrorCode::NotFound, "unit"),
             UnitError::Dimension { .. } => (UserErrorCode::TypeMismatch, "unit"),
