@@ -10,6 +10,7 @@
 //! | [`id`] | typed identifiers and the opaque global ids of the API |
 //! | [`clock`] | instants with millisecond precision, the [`clock::Clock`] and a manual one for tests |
 //! | [`text`] | folding, slugs, excerpts |
+//! | [`code`], [`address`] | article numbers and ids of other systems; addresses on the web |
 //! | [`money`] | amounts in minor units with their currency |
 //! | [`mod@unit`] | units of measure, their dimensions and conversions |
 //! | [`significant`] | numbers rounded to significant digits |
@@ -37,9 +38,11 @@
 //! | [`worker`] | reports of background workers |
 
 pub mod activity;
+pub mod address;
 pub mod bulk;
 pub mod category;
 pub mod clock;
+pub mod code;
 pub mod contribution;
 pub mod cursor;
 pub mod derived;

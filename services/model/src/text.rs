@@ -109,6 +109,26 @@ pub(crate) const fn is_invisible(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
+/// Characters without a width, which make texts differ that look the same: zero-width blanks and
+/// joiners, controls of direction, soft hyphens, selectors of variants, and all that
+/// [`is_ignorable`] names.
+#[must_use]
+pub const fn is_zero_width(c: char) -> bool {
+    is_ignorable(c)
+        || matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// The text of a number, a code or another short name without [characters that have no width](is_zero_width),
+/// and with blanks collapsed. A copied `ABC-1\u{200b}` is `ABC-1`.
+#[must_use]
+pub fn without_zero_width(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_zero_width) {
+        return collapsed(text);
+    }
+    let visible: String = text.chars().filter(|c| !is_zero_width(*c)).collect();
+    Cow::Owned(collapse(&visible))
+}
+
 /// The maximum length of a slug, in characters.
 const MAX_SLUG_CHARACTERS: usize = 80;
 
@@ -202,6 +222,30 @@ mod tests {
             assert_eq!(collapsed(other), collapse(other));
             assert!(matches!(collapsed(other), Cow::Owned(_)), "{other:?}");
         }
+    }
+
+    #[test]
+    fn characters_without_width_are_removed_from_codes() {
+        let hidden = [
+            '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}',
+            '\u{2060}', '\u{2066}', '\u{2069}', '\u{feff}', '\u{ad}', '\u{fe0f}', '\u{180e}',
+        ];
+        for c in hidden {
+            assert!(is_zero_width(c), "{c:?}");
+            assert_eq!(
+                without_zero_width(&format!("{c}ABC{c}-1{c}")),
+                "ABC-1",
+                "{c:?}"
+            );
+        }
+        for c in [' ', '\u{a0}', 'a', '-', 'é', '\u{301}', '漢', 'ی'] {
+            assert!(!is_zero_width(c), "{c:?}");
+        }
+        assert!(matches!(
+            without_zero_width("ABC-1"),
+            Cow::Borrowed("ABC-1")
+        ));
+        assert_eq!(without_zero_width(" ABC\u{a0}\u{200b} 1 "), "ABC 1");
     }
 
     #[test]
