@@ -16,6 +16,10 @@ use crate::significant::format_number;
 use crate::text::fold;
 use crate::unit::{Unit, UnitError, UnitTable};
 
+mod name;
+
+pub use name::{key_of_name, label_of_name};
+
 /// The maximum number of specs of a product.
 pub const MAX_SPECS: usize = 200;
 /// The maximum length of a text, in bytes, that can be filtered by. Longer text is stored and
