@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::id::SupplierId;
 use crate::import::ExternalRef;
-use crate::text::fold;
+use crate::text::{fold, without_zero_width};
 
 /// A supplier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub struct SupplierFacts {
 }
 
 impl SupplierFacts {
-    /// The key by which a supplier without an id in its source is found. Case and accents of the
-    /// name do not matter.
+    /// The key by which a supplier without an id in its source is found. Case, accents and invisible
+    /// characters of the name do not matter.
     #[must_use]
     pub fn key(&self) -> String {
         let country = self.country.as_deref().unwrap_or("--");
-        format!("name {country} {}", fold(&self.name))
+        format!("name {country} {}", fold(&without_zero_width(&self.name)))
     }
 }
 
@@ -194,6 +194,20 @@ mod tests {
         };
         let north = supplier(Some(origin)).with_admin_facts(facts("Nord", None));
         assert_eq!(north.keys(), ["id shop 7"]);
+    }
+
+    #[test]
+    fn names_that_look_the_same_have_one_key() {
+        let key = |name: &str| facts(name, None).key();
+        for name in [
+            "NORTH Sea",
+            "North\u{200b} Sea",
+            "\u{feff}North\u{a0}Sea",
+            "Nörth Sea\u{ad}",
+        ] {
+            assert_eq!(key(name), key("North Sea"), "{name:?}");
+        }
+        assert_ne!(key("Northsea"), key("North Sea"));
     }
 
     #[test]

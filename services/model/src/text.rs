@@ -138,7 +138,7 @@ const MAX_SLUG_CHARACTERS: usize = 80;
 pub fn slug(name: &str) -> Option<String> {
     let mut out = String::new();
     let mut length = 0;
-    for c in fold(name).chars() {
+    for c in fold(name).chars().filter(|c| !is_ignorable(*c)) {
         if length >= MAX_SLUG_CHARACTERS {
             break;
         }
@@ -255,6 +255,7 @@ mod tests {
             Some("acer-ed270u-p-31-5-2024")
         );
         assert_eq!(slug("--- \u{202e}"), None);
+        assert_eq!(slug("La\u{ad}mp\u{200b}").as_deref(), Some("lamp"));
         let longest = slug(&"word ".repeat(40)).unwrap();
         assert_eq!(longest.chars().count(), 79);
         assert_eq!(slug_with("lamp", "2"), "lamp-2");

@@ -2,7 +2,7 @@
 
 use super::{MAX_KEY_BYTES, check_key, label};
 use crate::import::digest;
-use crate::text::{collapse, fold, is_zero_width};
+use crate::text::{collapse, fold, is_ignorable, is_zero_width};
 
 /// What a key begins with that would begin with a digit, or have no letter.
 const PREFIX: &str = "spec";
@@ -117,7 +117,8 @@ fn latin(folded: &str) -> String {
 /// and `Höhe`; otherwise what follows from the key, as for `screen_size` and `screenSize`.
 #[must_use]
 pub fn label_of_name(name: &str, key: &str) -> String {
-    let visible: String = name.chars().filter(|c| !is_zero_width(*c)).collect();
+    // Joiners stay: they are part of words in some scripts.
+    let visible: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
     let name = collapse(&visible);
     let fits = (1..=MAX_LABEL_CHARACTERS).contains(&name.chars().count());
     if !fits || is_of_a_program(&name) {
