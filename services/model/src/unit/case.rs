@@ -10,6 +10,8 @@
 //!
 //! Texts that could mean two units of the table are read as neither; the table sees to that.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The prefixes that are used in trade, with `u` for `µ`. Smaller and larger ones would make peta-amperes
@@ -17,9 +19,9 @@ use unicode_normalization::UnicodeNormalization as _;
 const PREFIXES: [&str; 12] = ["p", "n", "u", "m", "c", "d", "da", "h", "k", "M", "G", "T"];
 
 /// Symbols that take any of these prefixes: those of the SI, and of units used with it.
-const PREFIXED: [&str; 34] = [
+const PREFIXED: [&str; 33] = [
     "m", "g", "s", "A", "K", "mol", "cd", "Hz", "N", "Pa", "J", "W", "C", "V", "F", "Ω", "S", "Wb",
-    "T", "H", "lm", "lx", "Bq", "Gy", "Sv", "kat", "rad", "sr", "l", "t", "bar", "eV", "Wh", "Ah",
+    "T", "H", "lm", "lx", "Bq", "Gy", "Sv", "kat", "rad", "sr", "l", "bar", "eV", "Wh", "Ah",
 ];
 /// The same of products that are written as one word.
 const PRODUCTS: [&str; 3] = ["VA", "var", "Nm"];
@@ -60,7 +62,8 @@ pub(super) fn is_symbol(written: &str) -> bool {
 /// Whether a text that is read as this spelling contradicts it by its case.
 pub(super) fn contradicts(written: &str, spelling: &str) -> bool {
     let head = factor(written);
-    if head != written && head != factor(spelling) && prefix(head).is_some() {
+    let is_compound = head != written && prefix(head).is_some();
+    if is_compound && small_kilo(head) != small_kilo(factor(spelling)) {
         return true;
     }
     mixes_cases(written) && first_letter_is_another_prefix(written, spelling)
@@ -114,8 +117,14 @@ fn mixes_cases(text: &str) -> bool {
 /// A text that begins with a capital K, which is no prefix, with the `k` that it stands for: `kbps`
 /// for `Kbps`. Only of texts that mix cases: `KN` has no case.
 pub(super) fn with_small_kilo(written: &str) -> Option<String> {
-    let rest = written.strip_prefix('K')?;
-    mixes_cases(written).then(|| format!("k{rest}"))
+    (written.starts_with('K') && mixes_cases(written)).then(|| small_kilo(written).into_owned())
+}
+
+fn small_kilo(written: &str) -> Cow<'_, str> {
+    match written.strip_prefix('K') {
+        Some(rest) => Cow::Owned(format!("k{rest}")),
+        None => Cow::Borrowed(written),
+    }
 }
 
 #[cfg(test)]
@@ -312,7 +321,7 @@ mod tests {
             ("mg", "MG"),
             ("lb", "LBS Lbs"),
             ("ml", "ML"),
-            ("pt", "PT"),
+            ("pt", "PT Pt"),
             ("m²", "M² M2"),
             ("m³", "M3"),
             ("min", "MIN Min"),
@@ -320,6 +329,7 @@ mod tests {
             ("GHz", "GHZ ghz"),
             ("kbit", "KBIT"),
             ("MiB", "MIB"),
+            ("kbit/s", "Kbit/S"),
             ("Mbit/s", "mbit/s"),
             ("V", "v"),
             ("mV", "mv"),
