@@ -325,7 +325,7 @@ fn units_have_factors_and_offsets_that_convert() {
           factor: 0.5555555555555556
           offset: -17.77777777777778
           ucum: "[degF]"
-          aliases: ["F", "fahrenheit", "degF"]
+          aliases: ["fahrenheit", "degF", "ºF", "˚F", "° F", "deg F"]
         }
         "#);
     });
