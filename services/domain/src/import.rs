@@ -10,6 +10,8 @@
 
 pub(crate) mod categories;
 mod check;
+mod dropped;
+mod guesses;
 mod keys;
 pub(crate) mod merge;
 mod products;
@@ -24,7 +26,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use vitrine_model::category::Category;
 use vitrine_model::id::{ProductId, SupplierId};
-use vitrine_model::import::{ExternalRef, SupplierDraft};
+use vitrine_model::import::{ExternalRef, Rejection, SupplierDraft};
 use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::supplier::{Supplier, SupplierFacts};
 use vitrine_storage::{StorageError, Store};
@@ -83,6 +85,10 @@ pub struct ImportSession {
     created_suppliers: HashSet<SupplierId>,
     /// In a dry run, the products and reviews that would be stored, by origin and by author.
     simulated: Simulated,
+    /// The names that the feed has for keys, as labels of new ones.
+    labels: HashMap<String, String>,
+    /// The values that the last batch left out, each with the place of its draft.
+    dropped: Vec<(usize, Rejection)>,
     summary: ImportSummary,
 }
 
@@ -111,6 +117,8 @@ impl Catalog {
             first_facts: HashMap::new(),
             created_suppliers: HashSet::new(),
             simulated: Simulated::default(),
+            labels: HashMap::new(),
+            dropped: Vec::new(),
             summary: ImportSummary::default(),
         }
     }
@@ -147,6 +155,20 @@ impl Catalog {
 }
 
 impl ImportSession {
+    /// Gives labels to keys that products of this session introduce. A key without one has a label made
+    /// of the key.
+    pub fn label_keys(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+        self.labels.extend(labels);
+    }
+
+    /// Returns the values that the catalogue has refused and left out of drafts of the last batch of
+    /// products or reviews, because the drafts allow it; each with the place of its draft.
+    pub fn take_dropped(&mut self) -> Vec<(usize, Rejection)> {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        dropped.sort_by_key(|(at, _)| *at);
+        dropped
+    }
+
     /// Ends the session: folds the imported reviews. If that fails, running the import again
     /// completes it.
     #[must_use]

@@ -1,9 +1,12 @@
 //! Limits of the fields of products and related data. They apply to imports and mutations alike;
 //! each reports the path in its own input.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use vitrine_model::product::{Details, Kind, MAX_KIND_BYTES, MAX_NAME_CHARACTERS, MAX_SKU_BYTES};
+use vitrine_model::address::web_address;
+use vitrine_model::code::{check_article_number, check_id};
+use vitrine_model::product::{Details, Kind, MAX_KIND_BYTES, MAX_NAME_CHARACTERS};
 use vitrine_model::product::{MAX_MEDIA, Media, Product};
 use vitrine_model::search::MAX_KEYWORD_TEXT_BYTES;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
@@ -19,8 +22,6 @@ const MAX_QUANTITY: i32 = 10_000;
 /// The maximum size of a product's editable part with what is derived from it, in bytes, so that
 /// computed data always fits in the document.
 const MAX_CONTENT_BYTES: usize = 40_000;
-/// The maximum length of a URL, in bytes.
-const MAX_ADDRESS_BYTES: usize = 2048;
 /// The maximum length of a name, in bytes; other short fields are no longer.
 const MAX_NAME_BYTES: usize = 4 * MAX_NAME_CHARACTERS;
 /// How many of the largest parts of a product an error names.
@@ -48,19 +49,14 @@ pub(crate) fn visible(given: &str, characters: RangeInclusive<usize>) -> Checked
     })
 }
 
-/// Checks a stock-keeping unit or an external id.
+/// Checks an id that another system has given.
 pub(crate) fn code(code: &str) -> Checked {
-    if let Some((at, control)) = code.char_indices().find(|(_, c)| c.is_control()) {
-        let number = u32::from(control);
-        return Err(format!(
-            "holds the control character U+{number:04X} at byte {at}; none are possible"
-        ));
-    }
-    let fits = (1..=MAX_SKU_BYTES).contains(&code.len()) && is_visible(code);
-    ensure(fits, || {
-        let found = code.len();
-        format!("{found} bytes; 1 to {MAX_SKU_BYTES} with a visible character are possible")
-    })
+    check_id(code).map_err(|wrong| wrong.to_string())
+}
+
+/// Checks a stock-keeping unit, or the id of a product in another system.
+pub(crate) fn article_number(number: &str) -> Checked {
+    check_article_number(number).map_err(|wrong| wrong.to_string())
 }
 
 /// Checks the name of a kind.
@@ -87,12 +83,19 @@ pub(crate) fn slug(slug: &str) -> Checked {
 
 /// Checks the URL of a medium.
 pub(crate) fn address(url: &str) -> Checked {
-    let web = url.starts_with("https://") || url.starts_with("http://");
-    let plain = url.len() <= MAX_ADDRESS_BYTES
-        && !url.contains(|c: char| c.is_whitespace() || c.is_control());
-    ensure(web && plain, || {
-        "an address begins with https:// or http:// and has at most 2,048 characters".to_owned()
-    })
+    web_address(url)
+        .map_err(|wrong| wrong.to_string())
+        .map(drop)
+}
+
+/// The media with the form of their addresses that all programs understand. Those that are not valid
+/// stay as they are.
+pub(crate) fn plain_media(media: &[Media]) -> Vec<Media> {
+    let plain = |one: &Media| Media {
+        url: web_address(&one.url).map_or_else(|_| one.url.clone(), Cow::into_owned),
+        ..one.clone()
+    };
+    media.iter().map(plain).collect()
 }
 
 /// Checks the number of media.
@@ -190,7 +193,7 @@ pub(crate) fn grouped(number: usize) -> String {
     out
 }
 
-fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Checked {
+pub(crate) fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(reason()) }
 }
 

@@ -67,15 +67,8 @@ impl Rejections {
             },
         );
         for one in attributes {
-            let field = format!("attributes.{}", one.key);
-            if let Err(wrong) = spec::check(one, units) {
-                self.add(&field, wrong.to_string());
-            }
-            if let SpecValue::Text(text) = &one.value {
-                self.ensure(text.len() <= MAX_ATTRIBUTE_BYTES, &field, || {
-                    let found = text.len();
-                    format!("{found} bytes; {MAX_ATTRIBUTE_BYTES} are possible")
-                });
+            for reason in wrong_attribute(one, units) {
+                self.add(&format!("attributes.{}", one.key), reason);
             }
         }
     }
@@ -86,4 +79,17 @@ impl Rejections {
             self.text(field, text, 1, max);
         }
     }
+}
+
+/// What is wrong with a fact about the author of a review.
+pub(crate) fn wrong_attribute(attribute: &Spec, units: &UnitTable) -> Vec<String> {
+    let form = spec::check(attribute, units).map_err(|wrong| wrong.to_string());
+    let length = match &attribute.value {
+        SpecValue::Text(text) => text.len(),
+        _ => 0,
+    };
+    let fits = limits::ensure(length <= MAX_ATTRIBUTE_BYTES, || {
+        format!("{length} bytes; {MAX_ATTRIBUTE_BYTES} are possible")
+    });
+    [form.err(), fits.err()].into_iter().flatten().collect()
 }

@@ -458,7 +458,7 @@ impl<'a> Draft<'a> {
         }
         if let Some(media) = &patch.media {
             check_media(media, &mut self.errors);
-            self.product.media.clone_from(media);
+            self.product.media = limits::plain_media(media);
         }
         if let Some(slug) = &patch.category {
             self.set_category(slug);
@@ -810,7 +810,7 @@ fn apply_texts(product: &mut Product, patch: &ProductPatch, errors: &mut Validat
     }
     if let Some(sku) = &patch.sku {
         let sku = sku.trim();
-        errors.check(&[&"sku"], limits::code(sku));
+        errors.check(&[&"sku"], limits::article_number(sku));
         sku.clone_into(&mut product.sku);
     }
     if let Some(slug) = &patch.slug {

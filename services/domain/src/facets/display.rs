@@ -264,6 +264,14 @@ impl FacetDisplay<'_> {
             Some(unit) => with_unit(&number, &unit.id),
             None => number,
         };
+        // One end, in a unit in which it is short.
+        let alone = |end: f64| match unit {
+            Some(unit) => {
+                let (end, unit) = self.reference.units.readable(end, unit);
+                with_unit(&format_number(end), &unit.id)
+            }
+            None => format_number(end),
+        };
         let label = match (low, high) {
             (Some(low), Some(high)) if low < high => {
                 let mut ends = [low, high].map(format_number);
@@ -273,8 +281,8 @@ impl FacetDisplay<'_> {
                 let [from, to] = ends;
                 format!("{from} to {}", shown(to))
             }
-            (Some(low), None) => format!("{} and more", shown(format_number(low))),
-            (Some(one), _) | (None, Some(one)) => shown(format_number(one)),
+            (Some(low), None) => format!("{} and more", alone(low)),
+            (Some(one), _) | (None, Some(one)) => alone(one),
             (None, None) => String::new(),
         };
         self.tested(label, bucket.count, selected, SpecTest::Number(test))
@@ -313,6 +321,7 @@ impl FacetDisplay<'_> {
             |amount: Option<Decimal>| amount.map_or_else(String::new, |amount| amount.to_string());
         let (from, currency) = (text(price.gte), self.currency.code());
         let label = match price.lte {
+            Some(to) if price.gte == Some(to) => format!("{from} {currency}"),
             Some(_) => format!("{from} to {} {currency}", text(price.lte)),
             None => format!("{from} {currency} and more"),
         };

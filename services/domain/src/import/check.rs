@@ -1,6 +1,7 @@
 //! Validation of drafts without the database.
 
 use vitrine_model::category::MAX_CATEGORY_DEPTH;
+use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
 use vitrine_model::product::{Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS};
 use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS};
@@ -11,7 +12,7 @@ use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::rejections::Rejections;
 
 /// All errors of a product draft.
-pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
+pub(super) fn product(draft: &ProductDraft, units: &UnitTable, now: Timestamp) -> Vec<Rejection> {
     let mut errors = Rejections::default();
     errors.optional("name", draft.name.as_deref(), MAX_NAME_CHARACTERS);
     errors.optional(
@@ -29,10 +30,14 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
     if let Some(origin) = origin {
         errors.check("supplier.id", limits::code(&origin.external_id));
     }
-    errors.check("external_id", limits::code(&draft.source.external_id));
+    errors.check(
+        "external_id",
+        limits::article_number(&draft.source.external_id),
+    );
     if let Some(sku) = &draft.sku {
-        errors.check("sku", limits::code(sku));
+        errors.check("sku", limits::article_number(sku));
     }
+    errors.past("created_at", draft.created_at, now);
     errors.kind(draft);
     errors.categories(&draft.category);
     errors.media(draft);
@@ -46,7 +51,7 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
 }
 
 /// All errors of a review draft.
-pub(super) fn review(draft: &ReviewDraft, units: &UnitTable) -> Vec<Rejection> {
+pub(super) fn review(draft: &ReviewDraft, units: &UnitTable, now: Timestamp) -> Vec<Rejection> {
     let mut errors = Rejections::default();
     errors.check("external_id", limits::code(&draft.origin.external_id));
     errors.text("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
@@ -65,12 +70,19 @@ pub(super) fn review(draft: &ReviewDraft, units: &UnitTable) -> Vec<Rejection> {
             errors.add("dimensions", wrong.to_string());
         }
     }
+    errors.past("created_at", draft.created_at, now);
     errors.review_media(&draft.media);
     errors.review_attributes(&draft.attributes, units);
     errors.into_all()
 }
 
 impl Rejections {
+    /// Checks the date of something that has happened.
+    fn past(&mut self, field: &str, at: Option<Timestamp>, now: Timestamp) {
+        let checked = at.map_or(Ok(()), |at| at.check_past(now));
+        self.check(field, checked.map_err(|wrong| wrong.to_string()));
+    }
+
     fn kind(&mut self, draft: &ProductDraft) {
         let kind = draft.kind.as_deref();
         if let Some(kind) = kind {

@@ -1,8 +1,10 @@
 //! Adding new spec keys to the dictionary, and marking defined ones as used.
 
+use std::collections::HashMap;
+
 use vitrine_model::import::{ProductDraft, Rejection};
 use vitrine_model::product::ProductStatus;
-use vitrine_model::spec::{Dictionary, KeyUsage, SpecKey};
+use vitrine_model::spec::{Dictionary, KeyUsage, Spec, SpecError, SpecKey};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
 
@@ -25,10 +27,12 @@ impl DictionaryChanges {
         checked: &CheckedSpecs,
         status: ProductStatus,
         dictionary: &Dictionary,
+        labels: &HashMap<String, String>,
     ) -> Self {
         let usage = KeyUsage::by(status);
         let new_keys = checked.new_keys.iter().map(|key| SpecKey {
             usage,
+            label: labels.get(&key.key).unwrap_or(&key.label).clone(),
             ..key.clone()
         });
         Self {
@@ -38,20 +42,54 @@ impl DictionaryChanges {
     }
 }
 
-/// Checks a draft's specs against the dictionary.
+/// Checks a draft's specs against the dictionary; `Err` has the refused ones by their index.
 pub(super) fn check(
     draft: &ProductDraft,
     dictionary: &Dictionary,
     units: &UnitTable,
-) -> Result<CheckedSpecs, Vec<Rejection>> {
+) -> Result<CheckedSpecs, Vec<(usize, SpecError)>> {
     let checked = check_against_dictionary(draft.specs.iter().enumerate(), dictionary, units);
     if checked.refused.is_empty() {
         return Ok(checked);
     }
-    let rejection = |(at, wrong): &(usize, vitrine_model::spec::SpecError)| {
-        Rejection::new(format!("specs.{}", draft.specs[*at].key), wrong.to_string())
+    Err(checked.refused)
+}
+
+/// The rejections of refused specs.
+pub(super) fn rejections(
+    draft: &ProductDraft,
+    refused: &[(usize, SpecError)],
+) -> Vec<(usize, Rejection)> {
+    let rejection = |(at, wrong): &(usize, SpecError)| {
+        let field = format!("specs.{}", draft.specs[*at].key);
+        (*at, Rejection::new(field, wrong.to_string()))
     };
-    Err(checked.refused.iter().map(rejection).collect())
+    refused.iter().map(rejection).collect()
+}
+
+impl DictionaryChanges {
+    /// Adds the guessed keys that a product with these specs uses. They are new, whatever the dictionary
+    /// that it was checked with.
+    pub(super) fn introduce(
+        &mut self,
+        guesses: &[SpecKey],
+        specs: &[Spec],
+        labels: &HashMap<String, String>,
+    ) {
+        for guess in guesses {
+            let Some(at) = self.used.iter().position(|(key, _)| key.key == guess.key) else {
+                continue;
+            };
+            let (_, usage) = self.used.swap_remove(at);
+            if specs.iter().any(|spec| spec.key == guess.key) {
+                self.new_keys.push(SpecKey {
+                    usage,
+                    label: labels.get(&guess.key).unwrap_or(&guess.label).clone(),
+                    ..guess.clone()
+                });
+            }
+        }
+    }
 }
 
 impl ImportSession {

@@ -5,6 +5,7 @@
 //! says which of them owns which field, and an import writes the fields whose value changes by it.
 //! What people have edited (`vitrine_model::overrides`) no import writes.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use vitrine_model::activity::ActivitySummary;
@@ -21,12 +22,13 @@ use vitrine_model::spec::{Dictionary, Spec};
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
 
+use crate::limits::plain_media;
 use crate::specs::with_current_keys;
 
 /// A draft with all references resolved.
 #[derive(Clone)]
 pub(super) struct Prepared<'a> {
-    pub(super) draft: &'a ProductDraft,
+    pub(super) draft: Cow<'a, ProductDraft>,
     pub(super) digest: String,
     pub(super) specs: Vec<Spec>,
     /// `None` if the draft names none.
@@ -38,12 +40,12 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// The stock-keeping unit, given or derived from the source.
     pub(super) fn sku(&self) -> String {
-        sku(self.draft)
+        sku(&self.draft)
     }
 
     /// Creates a new product. A field that the draft lacks is empty.
     pub(super) fn create(&self, id: ProductId, slug: String, now: Timestamp) -> Product {
-        let draft = self.draft;
+        let draft = &*self.draft;
         let created_at = draft.created_at.unwrap_or(now);
         let status = draft.status.unwrap_or(ProductStatus::Active);
         let mut product = Product {
@@ -113,7 +115,7 @@ impl Prepared<'_> {
     }
 
     fn content(&self) -> Content {
-        let draft = self.draft;
+        let draft = &*self.draft;
         Content {
             name: draft.name.as_deref().map(collapse),
             description: draft.description.clone(),
@@ -123,7 +125,7 @@ impl Prepared<'_> {
             status: draft.status,
             supplier: self.supplier.as_ref().map(|supplier| supplier.id),
             price: draft.price.filter(|_| self.bundle.is_none()),
-            media: draft.media.clone(),
+            media: plain_media(&draft.media),
             specs: self.specs.clone(),
             details: match &self.bundle {
                 Some(bundle) => Details::Bundle(bundle.clone()),

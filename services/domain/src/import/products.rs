@@ -16,6 +16,7 @@
 //! A process that dies between 3 and 4 leaves keys, words, categories and suppliers without
 //! products. The next run uses them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -29,13 +30,15 @@ use vitrine_model::import::{
 };
 use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{Bundle, BundleItem, Kind, Product, ProductStatus};
-use vitrine_model::spec::{Dictionary, MAX_SPECS, Spec};
+use vitrine_model::spec::{Dictionary, MAX_SPECS, Spec, SpecKey};
 use vitrine_model::text::{slug, slug_with};
 use vitrine_storage::products::{Encoding, KnownProduct};
 
+use super::ImportSession;
+use super::dropped::{self, Checked};
+use super::guesses::{Contradictions, most_frequent, with_guesses};
 use super::keys::{self, DictionaryChanges};
 use super::merge::{Prepared, sku};
-use super::{ImportSession, check};
 use crate::admin::bundles::copy;
 use crate::{DomainError, limits};
 
@@ -68,7 +71,7 @@ pub(super) struct KnownSource {
 /// A valid draft.
 struct ValidDraft<'a> {
     at: usize,
-    draft: &'a ProductDraft,
+    draft: Cow<'a, ProductDraft>,
     digest: String,
     specs: Vec<Spec>,
     plan: Plan,
@@ -79,15 +82,27 @@ impl ValidDraft<'_> {
     /// The product as it would be created, to check its size before writing anything.
     fn preview(&self, now: Timestamp) -> Product {
         let prepared = Prepared {
-            draft: self.draft,
+            draft: Cow::Borrowed(&*self.draft),
             digest: self.digest.clone(),
             specs: self.specs.clone(),
             category: None,
             supplier: None,
             bundle: self.bundle.clone(),
         };
-        prepared.create(ProductId::from_i64(0), plain_slug(self.draft), now)
+        prepared.create(ProductId::from_i64(0), plain_slug(&self.draft), now)
     }
+}
+
+/// The result of checking the drafts of a round one after the other.
+#[derive(Default)]
+struct CheckPass<'a> {
+    passed: Vec<ValidDraft<'a>>,
+    changes: DictionaryChanges,
+    /// Of those of which nothing is to be written.
+    outcomes: BTreeMap<usize, LineOutcome>,
+    /// The values that were left out, each with the place of its draft.
+    dropped: Vec<(usize, Rejection)>,
+    contradictions: Contradictions,
 }
 
 /// The digests of drafts, computed by another thread while the database is asked.
@@ -150,6 +165,7 @@ impl ImportSession {
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
         let drafts = Arc::new(drafts);
         let mut digests = Digests::of(&drafts);
+        self.dropped.clear();
         self.remember_first_facts(&drafts);
         self.refresh_changed_reference().await?;
         while !waiting.is_empty() {
@@ -210,29 +226,53 @@ impl ImportSession {
         found: &Existing,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<Vec<ValidDraft<'a>>, DomainError> {
+        let mut guesses = Vec::new();
         for _ in 0..MAX_TRIES {
-            let mut passed = Vec::new();
-            let mut changes = DictionaryChanges::default();
-            let mut dictionary = self.dictionary.clone();
-            for at in round {
-                let digest = draft_digest(&drafts[*at], &digests[*at], &found.items);
-                match self.check_product((*at, &drafts[*at]), digest, found, &dictionary) {
-                    Err(outcome) => drop(outcomes.insert(*at, outcome)),
-                    Ok((one, keys)) => {
-                        for key in &keys.new_keys {
-                            dictionary.add(key.clone());
-                        }
-                        changes.new_keys.extend(keys.new_keys);
-                        changes.used.extend(keys.used);
-                        passed.push(one);
-                    }
-                }
+            let mut pass = self.check_all((drafts, digests), round, found, &guesses);
+            let contradicted = pass.contradictions.keys();
+            if guesses.is_empty() && !contradicted.is_empty() {
+                let reference = self.catalog.reference();
+                let drafts_of_round = round.iter().map(|at| &drafts[*at]);
+                guesses = most_frequent(contradicted, drafts_of_round, &reference.units);
+                pass = self.check_all((drafts, digests), round, found, &guesses);
             }
-            if self.update_dictionary(changes).await? {
-                return Ok(passed);
+            if self.update_dictionary(pass.changes).await? {
+                outcomes.extend(pass.outcomes);
+                self.dropped.extend(pass.dropped);
+                return Ok(pass.passed);
             }
         }
         Err(DomainError::Unavailable(None))
+    }
+
+    /// Checks drafts one after the other. Keys that are not in the dictionary have the types of these
+    /// guesses, others that of their first value.
+    fn check_all<'a>(
+        &self,
+        (drafts, digests): (&'a [ProductDraft], &[String]),
+        round: &[usize],
+        found: &Existing,
+        guesses: &[SpecKey],
+    ) -> CheckPass<'a> {
+        let mut pass = CheckPass::default();
+        let mut dictionary = with_guesses(&self.dictionary, guesses);
+        for at in round {
+            let digest = draft_digest(&drafts[*at], &digests[*at], &found.items);
+            match self.check_product((*at, &drafts[*at]), digest, found, &dictionary, &mut pass) {
+                Err(outcome) => drop(pass.outcomes.insert(*at, outcome)),
+                Ok((one, mut keys)) => {
+                    for key in &keys.new_keys {
+                        pass.contradictions.introduce(key);
+                        dictionary.add(key.clone());
+                    }
+                    keys.introduce(guesses, &one.specs, &self.labels);
+                    pass.changes.new_keys.extend(keys.new_keys);
+                    pass.changes.used.extend(keys.used);
+                    pass.passed.push(one);
+                }
+            }
+        }
+        pass
     }
 
     /// Checks one draft; returns it with the keys it introduces, or `Err` when there is nothing to
@@ -240,21 +280,45 @@ impl ImportSession {
     fn check_product<'a>(
         &self,
         (at, draft): (usize, &'a ProductDraft),
-        digest: String,
+        mut digest: String,
         found: &Existing,
         dictionary: &Dictionary,
+        pass: &mut CheckPass<'a>,
     ) -> Result<(ValidDraft<'a>, DictionaryChanges), LineOutcome> {
         let plan = plan(draft, &digest, found)?;
         let reference = self.catalog.reference();
-        let refused = check::product(draft, &reference.units);
-        if !refused.is_empty() {
-            return Err(LineOutcome::Rejected(refused));
-        }
+        let units = &reference.units;
+        let Checked {
+            mut draft,
+            mut dropped,
+        } = dropped::product(draft, units, self.catalog.now()).map_err(LineOutcome::Rejected)?;
         let bundle =
-            bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
-        let checked =
-            keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        let changes = DictionaryChanges::of(&checked, checked_status(draft), dictionary);
+            bundle(&draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
+        let checked = match keys::check(&draft, dictionary, units) {
+            Ok(checked) => checked,
+            Err(refused) => {
+                for (at, _) in &refused {
+                    pass.contradictions.refuse(&draft.specs[*at].key);
+                }
+                let refused = keys::rejections(&draft, &refused);
+                let less = dropped::specs(&mut draft, refused).map_err(LineOutcome::Rejected)?;
+                dropped.extend(less);
+                let checked = keys::check(&draft, dictionary, units);
+                checked.map_err(|refused| rejected(keys::rejections(&draft, &refused)))?
+            }
+        };
+        if !dropped.is_empty() {
+            // What was left out is looked at again with each import: the dictionary may change.
+            digest = draft_digest(&draft, &draft.digest(), &found.items);
+            let known = found.known.get(&draft.source);
+            pass.dropped
+                .extend(dropped.into_iter().map(|one| (at, one)));
+            if known.is_some_and(|known| known.digest == digest) {
+                return Err(LineOutcome::Unchanged);
+            }
+        }
+        let status = checked_status(&draft);
+        let changes = DictionaryChanges::of(&checked, status, dictionary, &self.labels);
         let passed = ValidDraft {
             at,
             draft,
@@ -524,7 +588,7 @@ impl ImportSession {
     ) -> Result<Vec<String>, DomainError> {
         let plain: Vec<String> = waiting
             .iter()
-            .map(|(_, prepared)| plain_slug(prepared.draft))
+            .map(|(_, prepared)| plain_slug(&prepared.draft))
             .collect();
         let candidates: Vec<String> = plain
             .iter()
@@ -633,6 +697,11 @@ pub(super) fn plan(
         Some(product) if product.waiting => Ok(Plan::Join(product.id)),
         Some(product) => Ok(Plan::Update(product.id)),
     }
+}
+
+fn rejected(refused: Vec<(usize, Rejection)>) -> LineOutcome {
+    let refused = refused.into_iter();
+    LineOutcome::Rejected(refused.map(|(_, refused)| refused).collect())
 }
 
 /// The status by which the keys of a draft are marked as used. What says only some fields of a

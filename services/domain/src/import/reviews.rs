@@ -6,6 +6,7 @@
 //! in the background. A process that dies in between leaves dirty reviews, which any process
 //! folds.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::BoxFuture;
@@ -18,8 +19,9 @@ use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
 use vitrine_storage::reviews::KnownReview;
 
-use super::{ImportSession, check};
+use super::{ImportSession, dropped};
 use crate::DomainError;
+use crate::limits::plain_media;
 use crate::specs::with_unit_ids;
 
 /// With at least this many reviews per product in a batch, folding while inserting is cheaper.
@@ -60,6 +62,7 @@ impl ImportSession {
     ) -> Result<Vec<LineOutcome>, DomainError> {
         let mut outcomes: BTreeMap<usize, LineOutcome> = BTreeMap::new();
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
+        self.dropped.clear();
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);
             outcomes.extend(self.review_round(&drafts, &round).await?);
@@ -80,7 +83,11 @@ impl ImportSession {
         let mut new = Vec::new();
         for at in round {
             let draft = &drafts[*at];
-            match Self::review_of(draft, &known, &reference.units) {
+            let mut dropped = Vec::new();
+            let checked = self.review_of(draft, &known, &reference.units, &mut dropped);
+            self.dropped
+                .extend(dropped.into_iter().map(|one| (*at, one)));
+            match checked {
                 Err(outcome) => drop(outcomes.insert(*at, outcome)),
                 Ok((review, digest)) if known.reviews.contains_key(&draft.origin) => {
                     let outcome = self.update_review(review, digest).await?;
@@ -95,11 +102,13 @@ impl ImportSession {
 
     /// The review that a draft describes, with its digest; `Err` when there is nothing to write.
     fn review_of(
+        &self,
         draft: &ReviewDraft,
         known: &Known,
         units: &UnitTable,
+        dropped: &mut Vec<Rejection>,
     ) -> Result<(Review, String), LineOutcome> {
-        let digest = draft.digest();
+        let mut digest = draft.digest();
         let before = known.reviews.get(&draft.origin);
         if before.is_some_and(|before| before.digest == digest) {
             return Err(LineOutcome::Unchanged);
@@ -109,7 +118,20 @@ impl ImportSession {
                 "author", ERASED,
             )]));
         }
-        let mut refused = check::review(draft, units);
+        let (draft, mut refused) = match dropped::review(draft, units, self.catalog.now()) {
+            Ok(checked) => {
+                dropped.extend(checked.dropped);
+                (checked.draft, Vec::new())
+            }
+            Err(refused) => (Cow::Borrowed(draft), refused),
+        };
+        let draft = &*draft;
+        if !dropped.is_empty() {
+            digest = draft.digest();
+            if before.is_some_and(|before| before.digest == digest) {
+                return Err(LineOutcome::Unchanged);
+            }
+        }
         let product = known.products.get(&draft.product).map(|(id, _)| *id);
         if product.is_none() {
             refused.push(Rejection::new("product", no_product(&draft.product)));
@@ -411,7 +433,7 @@ fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft, units: &UnitTab
         title: draft.title.clone(),
         body: draft.body.clone(),
         language: draft.language.clone(),
-        media: draft.media.clone(),
+        media: plain_media(&draft.media),
         verified: draft.verified,
         vouched: draft.verified,
         attributes: attributes.map(|one| with_unit_ids(one, units)).collect(),

@@ -118,7 +118,7 @@ impl ImportSession {
         prepared: &Prepared<'_>,
     ) -> Result<LineOutcome, DomainError> {
         for _ in 0..MAX_TRIES {
-            let draft = prepared.draft;
+            let draft = &prepared.draft;
             let found = Existing {
                 known: self.find_sources(std::iter::once(&draft.source)).await?,
                 skus: self.find_skus(vec![prepared.sku()]).await?,
