@@ -134,3 +134,54 @@ fn a_path_of_categories_is_cut_at_its_separator_only() {
         ");
     });
 }
+
+/// The mapping of a feed whose bad values are left out.
+const LENIENT: &str = r#"
+category = { value = "things" }
+[product.specs]
+on_bad = "drop_value"
+exclude = ["id", "name"]
+"#;
+
+/// Rows of JSON, each with a value of `net_content`.
+fn contents(values: &[&str]) -> String {
+    let row = |(n, value): (usize, &&str)| {
+        format!("{{\"id\": \"P{n}\", \"name\": \"P{n}\", \"net_content\": {value}}}\n")
+    };
+    values.iter().enumerate().map(row).collect()
+}
+
+/// The type of the key, and the number of products that have at least 1 of it.
+async fn net_content(app: &App) -> (String, u64) {
+    let query = r#"{ specKey(key: "net_content") { type } products(first: 50,
+        filter: { specs: [{ key: "net_content", number: { gte: 1 } }] }) { totalCount { value } } }"#;
+    let answer = app.query(query).await;
+    let products = answer.at("/products/totalCount/value").as_u64();
+    (answer.text("/specKey/type"), products.unwrap())
+}
+
+#[test]
+fn the_type_of_a_new_key_is_that_of_most_values() {
+    test(async |app| {
+        let feed = Feed::new(app, LENIENT);
+        let rows = contents(&["\"N/A\"", "1.5", "2", "3", "4", "\"?\"", "6"]);
+        let said = feed.import("shop.jsonl", &rows).await;
+        insta::assert_snapshot!(said, @"");
+        assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 5));
+        let again = feed.import("shop.jsonl", &rows).await;
+        insta::assert_snapshot!(again, @"");
+    });
+}
+
+#[test]
+fn a_value_that_contradicts_its_key_costs_the_row_unless_it_may_be_left_out() {
+    test(async |app| {
+        let strict = LENIENT.replace("drop_value", "reject_line");
+        let feed = Feed::new(app, &strict);
+        let said = feed
+            .import("shop.jsonl", contents(&["1", "2", "\"N/A\"", "4"]))
+            .await;
+        insta::assert_snapshot!(said, @"");
+        assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 3));
+    });
+}

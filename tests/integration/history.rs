@@ -441,7 +441,7 @@ fn a_category_gets_its_name_slug_and_parent_back() {
         assert_eq!(
             history(app, &id).await,
             [
-                "MUTATION by ann, 2 after 1: name Lamps > Lights; slug lamps > lights; parent light > -"
+                "MUTATION by ann, 2 after 1: name Lamps > Lights; slug lamps > lights; parent light > -; feedPaths - > Lamps"
             ]
         );
         let back = json!({ "id": id, "revision": 1 });

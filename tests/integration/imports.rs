@@ -280,7 +280,7 @@ fn drafts_that_break_a_rule_are_refused_with_every_reason() {
         )
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r"
-        rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 with a visible character are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
+        rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 with a visible character are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http://
         rejected: name: 301 characters; 1 to 300 are possible; external_id: 301 bytes; 1 to 128 with a visible character are possible
         rejected: category: a category is a path of 1 to 8 names
         rejected: sku: is needed: without category this line says fields of a product that another feed describes, and the sku tells which one

@@ -11,6 +11,7 @@ use vitrine_storage::products::ProductKey;
 mod faults;
 mod orders;
 mod people;
+mod places;
 
 /// Imports one line; returns how it ends, in one word or with the reasons.
 async fn line(app: &App, draft: ProductBuilder) -> String {

@@ -160,6 +160,8 @@ pub struct CategoryPatch {
     pub slug: Option<String>,
     /// The slug of its new parent; `Some(None)` makes it a root category.
     pub parent: Option<Option<String>>,
+    /// The paths of names by which feeds reach it, besides its own.
+    pub feed_paths: Option<Vec<Vec<String>>>,
 }
 
 /// The input of a new supplier.

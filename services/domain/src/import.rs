@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use vitrine_model::category::Category;
-use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::import::{ExternalRef, Rejection, SupplierDraft};
 use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::supplier::{Supplier, SupplierFacts};
@@ -76,6 +76,8 @@ pub struct ImportSession {
     mode: ImportMode,
     dictionary: Dictionary,
     categories: Vec<Category>,
+    /// The categories that paths of the feed have led to.
+    category_paths: HashMap<Vec<String>, CategoryId>,
     /// The version of the reference data in use.
     reference_version: i64,
     /// The suppliers that were found or created, by their keys.
@@ -112,6 +114,7 @@ impl Catalog {
             mode,
             dictionary: reference.dictionary.clone(),
             categories: reference.categories.all().to_vec(),
+            category_paths: HashMap::new(),
             reference_version: reference.version(),
             suppliers: HashMap::new(),
             first_facts: HashMap::new(),

@@ -261,7 +261,7 @@ mod tests {
             "//a.example",
             "javascript:1",
             "https://a b",
-            "https://a\n",
+            "https://a\nb",
             &long,
         ] {
             assert!(address(bad).is_err(), "{bad}");

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::id::CategoryId;
 use crate::text::fold;
 
@@ -21,8 +23,48 @@ pub struct Category {
     pub name: String,
     /// The parent category; `None` for a root.
     pub parent: Option<CategoryId>,
-    /// Starts at 1 and increases with every change of slug, name or parent.
+    /// Other names by which feeds reach it: it had them, or an admin has set them.
+    pub feed_names: Vec<FeedName>,
+    /// Starts at 1 and increases with every change of slug, name, parent or feed names.
     pub revision: i64,
+}
+
+/// The maximum number of feed names of a category.
+pub const MAX_FEED_NAMES: usize = 50;
+
+/// A name below a category, by which feeds reach another category.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FeedName {
+    /// The category below which feeds name it; `None` for a top-level name.
+    pub parent: Option<CategoryId>,
+    /// The name.
+    pub name: String,
+}
+
+impl FeedName {
+    /// Whether a name below a category is this one. Names are compared without regard to case and
+    /// accents.
+    #[must_use]
+    pub fn is(&self, parent: Option<CategoryId>, name: &str) -> bool {
+        self.parent == parent && fold(&self.name) == fold(name)
+    }
+}
+
+/// Finds the category that feeds mean by a name below a category: the one that has it as a feed name,
+/// otherwise the one of this name.
+pub fn find_by_feed_name<'c>(
+    categories: impl Iterator<Item = &'c Category> + Clone,
+    parent: Option<CategoryId>,
+    name: &str,
+) -> Option<&'c Category> {
+    let mut all = categories.clone();
+    let by_feed_name =
+        all.find(|category| category.feed_names.iter().any(|one| one.is(parent, name)));
+    by_feed_name.or_else(|| {
+        let folded = fold(name);
+        let mut all = categories;
+        all.find(|category| category.parent == parent && fold(&category.name) == folded)
+    })
 }
 
 impl Category {
@@ -34,6 +76,7 @@ impl Category {
             slug: slug.to_owned(),
             name: name.to_owned(),
             parent,
+            feed_names: Vec::new(),
             revision: 1,
         }
     }

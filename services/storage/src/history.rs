@@ -383,6 +383,12 @@ fn category_state(category: &Category) -> State {
     let mut state = doc! { "name": &category.name, "slug": &category.slug };
     let parent = category.parent.map(CategoryId::to_i64);
     put(&mut state, "parent", parent.map(stored_id));
+    let names: Vec<&str> = category.feed_names.iter().map(|one| &*one.name).collect();
+    put(
+        &mut state,
+        "feed_names",
+        (!names.is_empty()).then_some(names),
+    );
     state
 }
 

@@ -117,6 +117,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Category.ancestors", 0, Ancestors),
     ("Category.children", 0, Children),
     ("Category.path", 0, Ancestors),
+    ("Category.feedPaths", 0, Assumed(5)),
     ("Category.productCount", COUNTER, Assumed(1)),
     ("DataVersionProgress.versions", 0, Assumed(3)),
     ("Facet.values", 0, Rows),

@@ -103,6 +103,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Mutation.voteReview", Roles(SHOPPERS)),
     ("Subscription.ratingChanged", Everyone),
     ("Subscription.reviewAdded", Everyone),
+    ("Category.feedPaths", ShownTo(ADMINS)),
     ("Product.activity", ShownTo(SERVICES)),
     ("Product.outlier", ShownTo(ADMINS)),
     ("Product.overrides", ShownTo(ADMINS)),

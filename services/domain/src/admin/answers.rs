@@ -1,7 +1,7 @@
 //! Answers in the form in which they are stored for repeated idempotency keys.
 
 use serde::{Deserialize, Serialize};
-use vitrine_model::category::Category;
+use vitrine_model::category::{Category, FeedName};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, SupplierId};
 use vitrine_model::import::ExternalRef;
@@ -42,6 +42,8 @@ struct CategoryText {
     slug: String,
     name: String,
     parent: Option<CategoryId>,
+    #[serde(default)]
+    feed_names: Vec<FeedName>,
     revision: i64,
 }
 

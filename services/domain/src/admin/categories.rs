@@ -1,7 +1,9 @@
 //! Creating, renaming and moving categories. Products refer to them by an immutable id, so no
 //! product is written.
 
-use vitrine_model::category::{Category, CategoryTree, MAX_CATEGORY_DEPTH};
+use vitrine_model::category::{
+    Category, CategoryTree, FeedName, MAX_CATEGORY_DEPTH, MAX_FEED_NAMES, find_by_feed_name,
+};
 use vitrine_model::history::HistoryOf;
 use vitrine_model::id::CategoryId;
 use vitrine_model::text::{collapse, excerpt, fold};
@@ -186,11 +188,95 @@ fn update(
         Some(None) => after.parent = None,
         Some(Some(slug)) => after.parent = find_parent(slug, tree, &mut errors),
     }
+    if let Some(paths) = &patch.feed_paths {
+        after.feed_names = feed_names(&after, paths, tree, &mut errors);
+    }
     check(&after, tree, &mut errors);
+    keep_feed_name(before, &mut after, tree);
     if errors.is_empty() {
         Ok(after)
     } else {
         Err(errors.0)
+    }
+}
+
+/// Reads the paths by which feeds reach a category.
+fn feed_names(
+    category: &Category,
+    paths: &[Vec<String>],
+    tree: &CategoryTree,
+    errors: &mut ValidationErrors,
+) -> Vec<FeedName> {
+    let most = limits::ensure(paths.len() <= MAX_FEED_NAMES, || {
+        format!("{} paths; {MAX_FEED_NAMES} are possible", paths.len())
+    });
+    errors.cap(&[&"feedPaths"], most);
+    let mut names: Vec<FeedName> = Vec::new();
+    for (at, path) in paths.iter().take(MAX_FEED_NAMES).enumerate() {
+        match feed_name(category, path, tree) {
+            Ok(one) if names.iter().any(|other| other.is(one.parent, &one.name)) => {}
+            Ok(one) => names.push(one),
+            Err((code, message)) => {
+                errors
+                    .0
+                    .push(UserError::new(code, &[&"feedPaths", &at], message));
+            }
+        }
+    }
+    names
+}
+
+/// Reads a path by which feeds reach a category: all names but the last lead to another category.
+fn feed_name(
+    category: &Category,
+    path: &[String],
+    tree: &CategoryTree,
+) -> Result<FeedName, (UserErrorCode, String)> {
+    let Some((name, above)) = path.split_last() else {
+        let message = "a path has at least one name".to_owned();
+        return Err((UserErrorCode::Invalid, message));
+    };
+    limits::text(name, 1..=MAX_LABEL_CHARACTERS)
+        .map_err(|wrong| (UserErrorCode::Invalid, wrong))?;
+    let mut parent = None;
+    for step in above {
+        let found = find_by_feed_name(tree.all().iter(), parent, step).ok_or_else(|| {
+            let shown = excerpt(step, 80).text;
+            let message = format!("there is no category {shown:?} at this place of the path");
+            (UserErrorCode::NotFound, message)
+        })?;
+        parent = Some(found.id);
+    }
+    let name = collapse(name);
+    let mut others = tree.all().iter().filter(|other| other.id != category.id);
+    let other = others.find(|other| other.feed_names.iter().any(|one| one.is(parent, &name)));
+    match other {
+        Some(other) => {
+            let message = format!("feeds reach the category {:?} by this path", other.name);
+            Err((UserErrorCode::Taken, message))
+        }
+        None => Ok(FeedName { parent, name }),
+    }
+}
+
+/// Remembers the place that a category leaves: feeds that name it go on reaching the category. The
+/// place that it gets is its own.
+fn keep_feed_name(before: &Category, after: &mut Category, tree: &CategoryTree) {
+    let is_at = |one: &FeedName, at: &Category| one.is(at.parent, &at.name);
+    let own = after.clone();
+    after.feed_names.retain(|one| !is_at(one, &own));
+    let left = FeedName {
+        parent: before.parent,
+        name: before.name.clone(),
+    };
+    if is_at(&left, &own) {
+        return;
+    }
+    let mut names = tree.all().iter().flat_map(|category| &category.feed_names);
+    if !names.any(|one| one.is(left.parent, &left.name)) {
+        after.feed_names.push(left);
+        let oldest = after.feed_names.len().saturating_sub(MAX_FEED_NAMES);
+        after.feed_names.drain(..oldest);
     }
 }
 
@@ -365,6 +451,7 @@ mod tests {
             name: Some("C2".to_owned()),
             slug: Some("c2".to_owned()),
             parent: Some(Some("c1".to_owned())),
+            ..CategoryPatch::default()
         };
         assert_eq!(update(two, &same, &tree).as_ref(), Ok(two));
         let other_case = CategoryPatch {

@@ -94,6 +94,7 @@ pub(super) fn category_patch(earlier: Category, tree: &CategoryTree) -> Category
         name: Some(earlier.name),
         slug: Some(earlier.slug),
         parent: Some(parent.map(|parent| parent.slug.clone())),
+        feed_paths: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Categories by the path of their names; missing ones are created.
 
-use vitrine_model::category::Category;
+use vitrine_model::category::{Category, find_by_feed_name};
 use vitrine_model::id::CategoryId;
-use vitrine_model::text::{fold, slug, slug_with};
+use vitrine_model::text::{slug, slug_with};
 
 use super::ImportSession;
 use crate::DomainError;
@@ -38,16 +38,18 @@ impl ImportSession {
     }
 
     fn category_at(&mut self, path: &[String]) -> CategoryId {
+        if let Some(known) = self.category_paths.get(path) {
+            return *known;
+        }
         let mut parent = None;
         for name in path {
-            let found = self
-                .categories
-                .iter()
-                .find(|c| c.parent == parent && fold(&c.name) == fold(name));
+            let found = find_by_feed_name(self.categories.iter(), parent, name);
             let id = found.map(|category| category.id);
             parent = Some(id.unwrap_or_else(|| self.add_category(name, parent)));
         }
-        parent.expect("a category path is not empty")
+        let found = parent.expect("a category path is not empty");
+        self.category_paths.insert(path.to_vec(), found);
+        found
     }
 
     fn add_category(&mut self, name: &str, parent: Option<CategoryId>) -> CategoryId {

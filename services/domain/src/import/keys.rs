@@ -177,6 +177,7 @@ impl ImportSession {
         let reference = self.catalog.reference();
         self.dictionary = reference.dictionary.clone();
         self.categories = reference.categories.all().to_vec();
+        self.category_paths.clear();
         self.reference_version = reference.version();
     }
 }

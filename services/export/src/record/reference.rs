@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vitrine_domain::restore::StoredDimensionScope;
-use vitrine_model::category::Category;
+use vitrine_model::category::{Category, FeedName};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::CategoryId;
 use vitrine_model::import::{ExternalRef, Rejection};
@@ -23,8 +23,40 @@ pub struct CategoryRecord {
     /// The id of the parent; absent for a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// Other names by which feeds reach it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feed_names: Vec<FeedNameRecord>,
     /// Increases with every change.
     pub revision: i64,
+}
+
+/// A name by which feeds reach a category.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeedNameRecord {
+    /// The id of the category below which feeds name it; absent for a top-level name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl FeedNameRecord {
+    fn of(one: &FeedName) -> Self {
+        Self {
+            parent: one.parent.map(category_gid),
+            name: one.name.clone(),
+        }
+    }
+
+    fn feed_name(self) -> Result<FeedName, Rejection> {
+        let parent = self.parent.as_deref();
+        let parent = parent.map(|id| category_id("feed_names.parent", id));
+        Ok(FeedName {
+            parent: parent.transpose()?,
+            name: self.name,
+        })
+    }
 }
 
 impl CategoryRecord {
@@ -34,13 +66,16 @@ impl CategoryRecord {
             slug: category.slug.clone(),
             name: category.name.clone(),
             parent: category.parent.map(category_gid),
+            feed_names: category.feed_names.iter().map(FeedNameRecord::of).collect(),
             revision: category.revision,
         }
     }
 
     pub(crate) fn category(self) -> Result<Category, Rejection> {
         let parent = self.parent.as_deref();
+        let names = self.feed_names.into_iter().map(FeedNameRecord::feed_name);
         Ok(Category {
+            feed_names: names.collect::<Result<_, _>>()?,
             id: category_id("id", &self.id)?,
             parent: parent.map(|id| category_id("parent", id)).transpose()?,
             slug: self.slug,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mongodb::bson::{Document, doc};
-use vitrine_model::category::Category;
+use vitrine_model::category::{Category, FeedName};
 use vitrine_model::id::{CategoryId, SupplierId};
 use vitrine_model::import::ExternalRef;
 use vitrine_model::search::words;
@@ -28,7 +28,23 @@ pub(crate) fn category(category: &Category) -> Document {
         "parent",
         category.parent.map(|parent| stored_id(parent.to_i64())),
     );
+    let names: Vec<Document> = category.feed_names.iter().map(feed_name).collect();
+    put(&mut doc, "feed_names", (!names.is_empty()).then_some(names));
     doc
+}
+
+fn feed_name(one: &FeedName) -> Document {
+    let mut doc = doc! { "name": &one.name };
+    let parent = one.parent.map(|parent| stored_id(parent.to_i64()));
+    put(&mut doc, "parent", parent);
+    doc
+}
+
+fn read_feed_name(fields: Fields<'_>) -> Read<FeedName> {
+    Ok(FeedName {
+        parent: fields.opt_id("parent")?.map(CategoryId::from_i64),
+        name: fields.string("name")?,
+    })
 }
 
 pub(crate) fn read_category(fields: &Fields<'_>) -> Read<Category> {
@@ -37,6 +53,7 @@ pub(crate) fn read_category(fields: &Fields<'_>) -> Read<Category> {
         slug: fields.string("slug")?,
         name: fields.string("name")?,
         parent: fields.opt_id("parent")?.map(CategoryId::from_i64),
+        feed_names: fields.docs("feed_names", read_feed_name)?,
         revision: fields.i64("revision")?,
     })
 }

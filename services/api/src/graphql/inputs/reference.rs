@@ -32,6 +32,9 @@ pub(crate) struct UpdateCategoryInput {
     slug: MaybeUndefined<String>,
     /// The slug of the new parent category; null makes it a top-level category.
     parent: MaybeUndefined<String>,
+    /// The paths of names by which feeds reach the category, besides its own; at most 50. They replace those that it has.
+    /// All names of a path but the last lead to another category.
+    feed_paths: MaybeUndefined<Vec<Vec<String>>>,
     /// The revision that the caller has seen. If the category has changed since, the mutation is
     /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
@@ -92,6 +95,7 @@ impl UpdateCategoryInput {
             name: errors.not_null("name", self.name),
             slug: errors.not_null("slug", self.slug),
             parent: clearable(self.parent),
+            feed_paths: errors.not_null("feedPaths", self.feed_paths),
         };
         ParsedInput {
             idempotency_key: self.idempotency_key,

@@ -12,6 +12,7 @@ use vitrine_model::id::{CategoryId, GlobalId};
 use super::common::count;
 use crate::execution::{List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
+use crate::graphql::permissions;
 
 #[derive(Clone)]
 pub(crate) struct Category {
@@ -55,6 +56,16 @@ impl Category {
             .collect())
     }
 
+    fn feed_path(&self, one: &category::FeedName) -> Vec<String> {
+        let tree = &self.reference.categories;
+        let above = one.parent.and_then(|id| tree.get(id));
+        let higher = above.map(|above| tree.ancestors(above.id));
+        let higher = higher.into_iter().flatten().chain(above);
+        let mut path: Vec<String> = higher.map(|category| category.name.clone()).collect();
+        path.push(one.name.clone());
+        path
+    }
+
     pub(crate) fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
         Self {
             reference: Arc::clone(reference),
@@ -95,6 +106,17 @@ impl Category {
             .chain([&self.category])
             .map(|category| category.name.clone())
             .collect()
+    }
+
+    /// The paths of names by which feeds reach this category, besides its own: those that it had before it was renamed or
+    /// moved, and those that an admin has set. They come before the names of other categories. Visible to admins, null
+    /// for others.
+    fn feed_paths(&self, ctx: &Context<'_>) -> Option<List<Vec<String>>> {
+        if !permissions::has_role(ctx, "Category") {
+            return None;
+        }
+        let names = self.category.feed_names.iter();
+        Some(names.map(|one| self.feed_path(one)).collect())
     }
 
     /// The ancestors, from the top-level category down to the parent.
