@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use vitrine_formats::{Feed, FeedLine, push_key};
+use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 use crate::mapping::{
@@ -175,7 +176,15 @@ impl<'m> Drafter<'m> {
 
     /// Returns another mapper for this drafter, for another thread.
     pub(crate) fn another_mapper(&self) -> Mapper<'m> {
-        Mapper::new(self.mapper.mapping, &self.rows)
+        self.mapper.another()
+    }
+
+    /// Returns the drafter for a feed whose reviews were written before this time.
+    pub(crate) fn until(self, latest: Timestamp) -> Self {
+        Self {
+            mapper: self.mapper.until(Some(latest)),
+            ..self
+        }
     }
 
     /// Returns the next batch; `None` at the end of the feed.
@@ -369,7 +378,7 @@ impl<'m> Drafter<'m> {
             return Ok(());
         }
         let number = Value::from(line);
-        let row = mapping::Row::new(row, &number);
+        let row = self.mapper.start(row, &number);
         let (mapping, cache) = (self.mapping(), &mut self.mapper.cache);
         let Some(product) = mapping.derived_product(cache, row, source, problems) else {
             return Err(std::mem::take(&mut problems.fatal));

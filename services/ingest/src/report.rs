@@ -52,6 +52,15 @@ pub struct Counts {
     pub ignored_values: u64,
 }
 
+impl Counts {
+    /// The number of outcomes of lines, which is that of lines.
+    #[must_use]
+    pub const fn outcomes(&self) -> u64 {
+        let stored = self.created + self.updated + self.unchanged + self.waiting;
+        stored + self.rejected + self.skipped + self.gathered + self.blank
+    }
+}
+
 /// The numbers of products derived from reviews, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Derived {
@@ -149,6 +158,8 @@ pub struct Report {
     pub unpaired: Vec<(String, u64)>,
     /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,
+    /// Files that are not empty and of which no row was read.
+    pub files_without_rows: Vec<String>,
     /// In a dry run, up to three different values of each spec key.
     pub spec_values: BTreeMap<String, Vec<SpecExample>>,
     /// The rejects file.
@@ -247,10 +258,10 @@ impl Report {
         }
     }
 
-    /// Returns true if every file was read to its end.
+    /// Returns true if every file was read to its end, and rows of it unless it is empty.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.broken_files.is_empty()
+        self.broken_files.is_empty() && self.files_without_rows.is_empty()
     }
 
     /// The reasons, with counts, for rejecting or dropping values of specs, such as another type or
@@ -364,6 +375,22 @@ mod tests {
         assert_eq!(report.rejected_for["a: # is bad"], 3);
         assert_eq!(report.dropped_for["b: is gone"], 3);
         assert_eq!((report.counts.lines, report.counts.dropped_values), (3, 3));
+    }
+
+    #[test]
+    fn a_report_of_a_file_without_rows_is_not_complete() {
+        let mut report = Report::default();
+        report.blank();
+        report.line(&LineOutcome::Waiting, &[]);
+        assert_eq!(report.counts.outcomes(), report.counts.lines);
+        assert!(report.is_complete());
+        report.files_without_rows.push("feed.csv".to_owned());
+        assert!(!report.is_complete());
+        let text = report.to_string();
+        assert!(
+            text.contains("feed.csv is not empty, and NO ROW was read"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -17,22 +17,25 @@ use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
 use vitrine_domain::import_runs::ImportRecord;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_formats::FeedError;
+use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, ReviewDraft};
 use vitrine_model::import_run::{ImportPhase, RunCounts, RunProgress};
 
 use crate::draft::{Batch, Line, LineStatus, Records, Repeats};
 use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
-use crate::report::{NewEntries, Report, Suppliers, outcome_name};
+use crate::report::{Counts, NewEntries, Report, Suppliers, outcome_name};
 
 mod progress;
 mod reader;
 
 pub use progress::Progress;
-use reader::{Read, ReadBatch};
+use reader::{FileEnd, Read, ReadBatch};
 
 /// The maximum number of queued batches.
 const MAX_QUEUED_BATCHES: usize = 2;
+/// How far in the future a review may be dated: clocks and time zones differ.
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// The maximum number of rejected products whose reasons are kept for their reviews.
 const MAX_REJECTED_PRODUCTS: usize = 10_000;
 
@@ -68,6 +71,21 @@ pub enum ImportError {
     /// An admin has stopped it.
     #[error("an admin has stopped the import; run the same command again to complete it")]
     Stopped,
+    /// The outcomes of lines are not as many as the lines. A fault of the importer itself.
+    #[error(
+        "the importer has lost count of {file}: {read} lines were read, and {counted} have an outcome ({counts:?}); \
+         please report this"
+    )]
+    Lost {
+        /// The file.
+        file: String,
+        /// The number of its lines that were read.
+        read: u64,
+        /// The number of outcomes of its lines.
+        counted: u64,
+        /// The numbers of lines by outcome, of this file and those before it.
+        counts: Box<Counts>,
+    },
     /// The catalogue could not store a batch.
     #[error("the catalogue could not store a batch")]
     Catalog(#[from] DomainError),
@@ -115,8 +133,10 @@ fn end_of(outcome: &Result<Report, ImportError>) -> (ImportPhase, Option<String>
         Ok(report) => {
             let broken = report.broken_files.iter();
             let broken = broken.map(|(file, reason)| format!("{file}: {reason}"));
-            let broken: Vec<String> = broken.collect();
-            (ImportPhase::Incomplete, Some(broken.join("; ")))
+            let empty = report.files_without_rows.iter();
+            let empty = empty.map(|file| format!("{file}: no row was read"));
+            let reasons: Vec<String> = broken.chain(empty).collect();
+            (ImportPhase::Incomplete, Some(reasons.join("; ")))
         }
         Err(ImportError::Stopped) => (ImportPhase::Stopped, None),
         Err(error) => {
@@ -141,19 +161,14 @@ async fn import_lines(
     let (sender, mut batches) = mpsc::channel(MAX_QUEUED_BATCHES);
     let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
     let mappers = options.mappers.unwrap_or_else(reader::mappers);
-    let reader =
-        tokio::task::spawn_blocking(move || reader::read(&files, &mapping, mappers, &sender));
+    let latest = Timestamp::from_millis(catalog.now().as_millis() + DAY_MILLIS);
+    let reader = tokio::task::spawn_blocking(move || {
+        reader::read(&files, &mapping, mappers, latest, &sender)
+    });
     while let Some(read) = batches.recv().await {
         match read {
             Read::Batch(batch) => run.store(batch).await?,
-            Read::End {
-                file,
-                read_as,
-                repeats,
-            } => {
-                run.report.read_as.insert(file.to_string(), read_as);
-                run.end_of_file(&file, repeats)?;
-            }
+            Read::End(end) => run.end_of_file(end)?,
         }
     }
     match reader.await {
@@ -239,6 +254,8 @@ struct ImportRun<'a, P> {
     rejects: Option<(PathBuf, Rejects)>,
     rejected: HashMap<ExternalRef, Vec<Rejection>>,
     suppliers: Suppliers,
+    /// The number of outcomes of lines of the files that have ended.
+    counted: u64,
     start: Instant,
     state: Progress,
     progress: P,
@@ -272,6 +289,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             rejects: rejects.transpose()?,
             rejected: HashMap::new(),
             suppliers: Suppliers::default(),
+            counted: 0,
             start: Instant::now(),
             state: Progress::default(),
             progress,
@@ -460,8 +478,28 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         Ok(())
     }
 
+    /// Checks that each line of a file has an outcome, and reports what is known at its end.
+    fn end_of_file(&mut self, end: FileEnd) -> Result<(), ImportError> {
+        let file = end.file.to_string();
+        let counted = self.report.counts.outcomes() - self.counted;
+        if counted != end.lines.lines {
+            return Err(ImportError::Lost {
+                file,
+                read: end.lines.lines,
+                counted,
+                counts: Box::new(self.report.counts),
+            });
+        }
+        self.counted += counted;
+        if end.lines.has_bytes && !end.lines.has_rows {
+            self.report.files_without_rows.push(file.clone());
+        }
+        self.report.read_as.insert(file.clone(), end.read_as);
+        self.repeats(&file, end.repeats)
+    }
+
     /// Reports the ids that repeat in a file.
-    fn end_of_file(&mut self, file: &str, repeats: Repeats) -> Result<(), ImportError> {
+    fn repeats(&mut self, file: &str, repeats: Repeats) -> Result<(), ImportError> {
         if let Some((path, rejects)) = &mut self.rejects {
             for id in &repeats.repeated {
                 let reason = Rejection::new(format!("{}.external_id", id.of), id.reason());

@@ -89,7 +89,7 @@ impl Drafter<'_> {
     fn sample(&mut self, line: u64, mut row: Value) -> SampleRow {
         let number = Value::from(line);
         let records = match self.prepare(&mut row, &number) {
-            Ok(()) => self.records(mapping::Row::new(&row, &number).traced()),
+            Ok(()) => self.records(self.mapper.start(&row, &number).traced()),
             Err(rejection) => vec![SampleRecord {
                 of: "row",
                 values: Vec::new(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use vitrine_formats::{FeedLine, Row};
+use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
 
 use super::{MAX_SEEN_ROWS, Part};
@@ -16,6 +17,8 @@ pub(crate) struct Mapper<'m> {
     pub(crate) cache: MappingCache,
     /// The number of rows that the drafter has seen.
     rows: Arc<AtomicU64>,
+    /// The latest time that something which has happened may have, if there is a clock.
+    latest: Option<Timestamp>,
 }
 
 /// A line that is mapped.
@@ -51,7 +54,23 @@ impl<'m> Mapper<'m> {
             mapping,
             cache: MappingCache::default(),
             rows: Arc::clone(rows),
+            latest: None,
         }
+    }
+
+    /// Returns the mapper for a feed in which nothing has happened after this time.
+    pub(super) fn until(self, latest: Option<Timestamp>) -> Self {
+        Self { latest, ..self }
+    }
+
+    /// Returns another mapper of the same feed.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.mapping, &self.rows).until(self.latest)
+    }
+
+    /// The start for the paths of a row.
+    pub(crate) fn start<'v>(&self, row: &'v Value, line: &'v Value) -> mapping::Row<'v> {
+        mapping::Row::new(row, line).until(self.latest)
     }
 
     /// Maps lines.
@@ -84,7 +103,7 @@ impl<'m> Mapper<'m> {
             return Content::Unjoined(rejection);
         }
         let derives = self.mapping.output() == MappingOutput::ReviewsAndProducts;
-        let records = self.records(mapping::Row::new(&row, &number), derives);
+        let records = self.records(self.start(&row, &number), derives);
         // The drafter sees rows in their order. It has not seen this one, so the number of rows before it is not
         // smaller than the one read here.
         let is_seen = self.rows.load(Ordering::Relaxed) < MAX_SEEN_ROWS;

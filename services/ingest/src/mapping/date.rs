@@ -7,6 +7,9 @@ use vitrine_model::clock::Timestamp;
 
 use super::number::shortened;
 
+/// The first date that is read, in milliseconds since 1970: the start of the year 1000.
+const FIRST_MILLIS: i64 = -30_610_224_000_000;
+
 /// A date format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DateFormat {
@@ -46,7 +49,13 @@ impl DateFormat {
         }
     }
 
+    /// Parses a date of the years 1000 to 9999: an earlier one is a year with missing digits.
     fn parse(&self, text: &str) -> Option<Timestamp> {
+        self.parse_any(text)
+            .filter(|date| date.as_millis() >= FIRST_MILLIS)
+    }
+
+    fn parse_any(&self, text: &str) -> Option<Timestamp> {
         match self {
             Self::Rfc3339 => Timestamp::parse(text).ok().or_else(|| without_offset(text)),
             Self::Day => Timestamp::parse_day(text).ok(),
@@ -72,9 +81,17 @@ fn without_offset(text: &str) -> Option<Timestamp> {
 pub(crate) fn parse(text: &str, formats: &[DateFormat]) -> Result<Timestamp, String> {
     let date = formats.iter().find_map(|format| format.parse(text));
     date.ok_or_else(|| {
+        let early = formats
+            .iter()
+            .any(|format| format.parse_any(text).is_some());
+        let years = if early {
+            "; its year is before 1000, and %Y takes four digits (%y takes two)"
+        } else {
+            ""
+        };
         let formats: Vec<String> = formats.iter().map(name).collect();
         format!(
-            "{:?} is not a date in the form {}",
+            "{:?} is not a date in the form {}{years}",
             shortened(text),
             formats.join(" or ")
         )
@@ -116,7 +133,11 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
 }
 
 fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
-    let broken_down = jiff::fmt::strtime::parse(pattern, text).ok()?;
+    let parsed = jiff::fmt::strtime::parse(pattern, text);
+    let broken_down = match parsed {
+        Ok(parsed) => parsed,
+        Err(_) => jiff::fmt::strtime::parse(pattern, without_ordinals(text)?).ok()?,
+    };
     if let Ok(instant) = broken_down.to_timestamp() {
         return Some(Timestamp::of_utc(Offset::UTC.to_datetime(instant)));
     }
@@ -127,9 +148,64 @@ fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
     Some(Timestamp::of_utc(local.ok()?.checked_sub(offset).ok()?))
 }
 
+/// Returns a text without the endings of ordinal numbers, `April 4th` as `April 4`; `None` if it has none.
+fn without_ordinals(text: &str) -> Option<String> {
+    const ENDINGS: [&str; 4] = ["st", "nd", "rd", "th"];
+    let mut words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let mut out = String::with_capacity(text.len());
+    words.by_ref().for_each(|word| {
+        let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let ending = word.get(digits..digits + 2).filter(|_| digits > 0);
+        let is_ordinal = ending.is_some_and(|ending| {
+            let known = ENDINGS
+                .iter()
+                .any(|known| ending.eq_ignore_ascii_case(known));
+            known && !word[digits + 2..].starts_with(|c: char| c.is_ascii_alphanumeric())
+        });
+        out.push_str(&word[..digits]);
+        out.push_str(&word[digits + if is_ordinal { 2 } else { 0 }..]);
+    });
+    (out.len() < text.len()).then_some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn years_have_as_many_digits_as_the_pattern_says() {
+        let day = |text: &str| Some(format!("{text}T00:00:00.000Z"));
+        assert_eq!(read("%d.%m.%Y", "05.01.2026"), day("2026-01-05"));
+        for text in ["05.01.26", "05.01.0206", "05.01.206", "05.01.0999"] {
+            assert_eq!(read("%d.%m.%Y", text), None, "{text}");
+        }
+        assert_eq!(read("rfc3339", "0206-01-05T00:00:00Z"), None);
+        assert_eq!(read("day", "0206-01-05"), None);
+        assert_eq!(read("unix", "-62135596800"), None);
+        assert_eq!(read("day", "1000-01-01"), day("1000-01-01"));
+        let both = ["%d.%m.%Y", "%d.%m.%y"].map(|format| DateFormat::named(format).unwrap());
+        let read_both = |text: &str| parse(text, &both).ok().map(|at| at.to_string());
+        assert_eq!(read_both("05.01.26"), day("2026-01-05"));
+        assert_eq!(read_both("05.01.68"), day("2068-01-05"));
+        assert_eq!(read_both("05.01.69"), day("1969-01-05"));
+        assert_eq!(read_both("05.01.1968"), day("1968-01-05"));
+        let reason = parse("05.01.0206", &both[..1]).unwrap_err();
+        assert!(reason.contains("its year is before 1000"), "{reason}");
+    }
+
+    #[test]
+    fn dates_in_words_are_read() {
+        let day = |text: &str| Some(format!("{text}T00:00:00.000Z"));
+        assert_eq!(read("%b %d %Y", "Jun 12 1998"), day("1998-06-12"));
+        assert_eq!(read("%B %d, %Y", "April 4th, 2015"), day("2015-04-04"));
+        assert_eq!(read("%B %d, %Y", "April 21ST, 2015"), day("2015-04-21"));
+        assert_eq!(
+            read("%A, %d %B %Y", "Friday, 2nd august 2019"),
+            day("2019-08-02")
+        );
+        assert_eq!(read("%B %d, %Y", "April 4thx, 2015"), None);
+        assert_eq!(read("%B %d, %Y", "Aprilth 4, 2015"), None);
+    }
 
     fn read(format: &str, text: &str) -> Option<String> {
         let format = DateFormat::named(format).unwrap();

@@ -44,6 +44,11 @@ impl DetailFields {
         })
     }
 
+    /// Returns true if bad details are left out.
+    pub(super) fn drops_bad(&self) -> bool {
+        self.on_bad.drops()
+    }
+
     /// Returns true if no field is mapped.
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty()

@@ -217,6 +217,18 @@ impl Field {
         self.reading.on_bad
     }
 
+    /// Returns true if a value that turns out to be invalid later, in the catalogue, is left out. Of several fields
+    /// none may ask for more.
+    pub(crate) fn drops_bad(&self) -> bool {
+        match &self.source {
+            Source::Fields(fields) => {
+                let strict = |field: &Self| field.on_bad() == OnBad::RejectLine;
+                !fields.iter().any(strict) && fields.last().is_some_and(Self::drops_bad)
+            }
+            _ => self.on_bad().drops(),
+        }
+    }
+
     /// The value as text.
     pub(crate) fn text(&self, row: Row<'_>, problems: &mut Problems) -> Option<String> {
         self.known(
@@ -349,9 +361,31 @@ impl Field {
 
     /// The value as a date.
     pub(crate) fn date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
+        self.date_until(None, row, problems)
+    }
+
+    /// The value as the date of something that has happened.
+    pub(crate) fn past_date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
+        self.date_until(row.latest, row, problems)
+    }
+
+    fn date_until(
+        &self,
+        latest: Option<Timestamp>,
+        row: Row<'_>,
+        problems: &mut Problems,
+    ) -> Option<Timestamp> {
         let date: Convert<'_, Timestamp> = &mut |reading, value| {
-            let text = as_text(reading, value)?;
-            text.map(|text| reading.date(&text)).transpose()
+            let Some(text) = as_text(reading, value)? else {
+                return Ok(None);
+            };
+            let date = reading.date(&text)?;
+            match latest {
+                Some(latest) if date > latest => {
+                    Err(format!("{:?} is in the future", shortened(&text)))
+                }
+                _ => Ok(Some(date)),
+            }
         };
         self.known(
             row,

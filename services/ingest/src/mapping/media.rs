@@ -101,6 +101,11 @@ fn medium(
 }
 
 impl MediaFields {
+    /// The field with addresses.
+    pub(super) fn url(&self) -> &Field {
+        &self.url
+    }
+
     /// The items of the list; the row itself if the path is `.`.
     fn items<'v>(&self, row: Row<'v>) -> Vec<Row<'v>> {
         let items = self.each.all(row).into_iter().map(|item| row.at(item));

@@ -22,8 +22,11 @@ impl Default for NumberFormat {
     }
 }
 
-/// The largest number up to which all integers are exact as `f64`.
-pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+/// The largest integer that no other integer becomes as `f64`, 2^53 - 1.
+pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
+
+/// Signs that people write for a minus: the minus sign of typography, and an en dash.
+const MINUS: [char; 2] = ['\u{2212}', '\u{2013}'];
 
 impl NumberFormat {
     /// Normalises a number: digits, at most one `.`, at most one leading `-`, at most one exponent.
@@ -31,7 +34,8 @@ impl NumberFormat {
     /// # Errors
     /// What is wrong with the text.
     pub(crate) fn plain(self, text: &str) -> Result<String, String> {
-        let ungrouped = self.ungroup(text.trim())?;
+        let minus = text.contains(MINUS).then(|| text.replace(MINUS, "-"));
+        let ungrouped = self.ungroup(minus.as_deref().unwrap_or(text).trim())?;
         let plain = ungrouped.replace(self.decimal, ".");
         let foreign = self.decimal != '.' && ungrouped.contains('.');
         if foreign || !is_number(&plain) {
@@ -165,6 +169,10 @@ mod tests {
             thousands: Some(' '),
         };
         assert_eq!(french.parse("1\u{202f}234,5"), Ok(1234.5));
+        assert_eq!(french.parse(",33"), Ok(0.33));
+        assert_eq!(plain.parse("\u{2212}5"), Ok(-5.0));
+        assert_eq!(GERMAN.parse("\u{2212}1.234,5"), Ok(-1234.5));
+        assert_eq!(plain.parse("2e\u{2212}3"), Ok(0.002));
     }
 
     #[test]
@@ -194,6 +202,21 @@ mod tests {
         }
         assert_eq!(GERMAN.parse("-1.234"), Ok(-1234.0));
         assert_eq!(GERMAN.parse("0,375"), Ok(0.375));
+    }
+
+    #[test]
+    fn integers_are_exact_or_refused() {
+        let plain = NumberFormat::default();
+        assert_eq!(plain.parse("9007199254740991"), Ok(MAX_EXACT));
+        assert_eq!(plain.parse("-9007199254740991"), Ok(-MAX_EXACT));
+        for text in [
+            "9007199254740992",
+            "9007199254740993",
+            "-9007199254740993",
+            "9007199254740991.7",
+        ] {
+            assert!(plain.parse(text).is_err(), "{text}");
+        }
     }
 
     proptest! {

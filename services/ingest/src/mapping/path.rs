@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 use vitrine_formats::push_key;
+use vitrine_model::clock::Timestamp;
 
 /// What paths start from: a row, or an item of a list in it.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Row<'v> {
     around: &'v [&'v Value],
     /// Whether each value is traced.
     pub(crate) traced: bool,
+    /// The latest time that something which has happened may have, if there is a clock.
+    pub(crate) latest: Option<Timestamp>,
 }
 
 static NULL: Value = Value::Null;
@@ -36,7 +39,13 @@ impl<'v> Row<'v> {
             item: &NULL,
             around: &[],
             traced: false,
+            latest: None,
         }
+    }
+
+    /// Returns the row, in which nothing has happened after this time.
+    pub(crate) fn until(self, latest: Option<Timestamp>) -> Self {
+        Self { latest, ..self }
     }
 
     /// Returns the row with tracing switched on.

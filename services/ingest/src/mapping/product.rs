@@ -1,5 +1,7 @@
 //! Mapping rows to products.
 
+use std::collections::BTreeSet;
+
 use vitrine_model::contribution::ProductField;
 use vitrine_model::import::{ExternalRef, ProductDraft};
 use vitrine_model::money::{Currency, Money};
@@ -39,6 +41,8 @@ pub(super) struct ProductMapping {
     details: DetailFields,
     specs: Option<Specs>,
     owns: Vec<ProductField>,
+    /// The values besides specs that are left out if the catalogue refuses them.
+    droppable: BTreeSet<String>,
 }
 
 impl ProductMapping {
@@ -67,10 +71,44 @@ impl ProductMapping {
                 .map(|specs| Specs::read(specs, defaults, read_table))
                 .transpose()?,
             owns: Vec::new(),
+            droppable: BTreeSet::new(),
         };
         mapping.owns = owns(section, &mapping)?;
+        mapping.droppable = mapping.droppable();
         mapping.check(section)?;
         Ok(mapping)
+    }
+
+    /// The names of the values, but specs, of which `on_bad` says that a bad one is left out. Never what a product is
+    /// known by: ids, sku, name, kind and category.
+    fn droppable(&self) -> BTreeSet<String> {
+        let drops = |field: &Option<Field>| field.as_ref().is_some_and(Field::drops_bad);
+        let supplier = self.supplier.as_ref();
+        let values = [
+            ("description", drops(&self.description)),
+            ("brand", drops(&self.brand)),
+            ("status", drops(&self.status)),
+            ("created_at", drops(&self.created_at)),
+            ("supplier", supplier.is_some_and(SupplierFields::drops_bad)),
+            (
+                "supplier.id",
+                supplier.is_some_and(SupplierFields::drops_bad),
+            ),
+            (
+                "price",
+                all_drop(self.prices.iter().map(|(amount, _)| amount)),
+            ),
+            ("media", all_drop(self.media.iter().map(MediaFields::url))),
+            (
+                "media.url",
+                all_drop(self.media.iter().map(MediaFields::url)),
+            ),
+            (
+                "details",
+                !self.details.is_empty() && self.details.drops_bad(),
+            ),
+        ];
+        names(values)
     }
 
     /// Refuses a mapping that says nothing, or details without the kind that they belong to.
@@ -140,6 +178,7 @@ impl ProductMapping {
         let kind = self.needed(self.kind.as_ref(), row, problems);
         let (external_id, name, category, kind) = (external_id?, name?, category?, kind?);
         let specs = self.specs.as_ref();
+        let mut droppable = self.droppable.clone();
         Some(ProductDraft {
             source: ExternalRef {
                 system: system.to_owned(),
@@ -157,7 +196,11 @@ impl ProductMapping {
                 .and_then(|supplier| supplier.supplier(system, row, problems)),
             price: self.price(row, problems),
             media: super::media::all(&self.media, row, problems),
-            specs: specs.map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
+            specs: specs.map_or_else(Vec::new, |specs| {
+                let collected = specs.of(plans, row, problems);
+                droppable.extend(collected.droppable);
+                collected.specs
+            }),
             details: kind.as_deref().map_or(Details::Generic, |kind| {
                 self.details.details(kind, row, problems)
             }),
@@ -169,7 +212,7 @@ impl ProductMapping {
                 .and_then(|field| field.date(row, problems)),
             create_only: false,
             owns: self.owns.clone(),
-            droppable: std::collections::BTreeSet::new(),
+            droppable,
         })
     }
 
@@ -236,6 +279,18 @@ impl ProductMapping {
             )
         })
     }
+}
+
+/// Returns true if there are fields, and bad values of each are left out.
+pub(super) fn all_drop<'f>(fields: impl ExactSizeIterator<Item = &'f Field>) -> bool {
+    let mut fields = fields;
+    fields.len() > 0 && fields.all(Field::drops_bad)
+}
+
+/// The names of values that are left out.
+pub(super) fn names<const N: usize>(values: [(&str, bool); N]) -> BTreeSet<String> {
+    let dropped = values.into_iter().filter(|(_, drops)| *drops);
+    dropped.map(|(name, _)| name.to_owned()).collect()
 }
 
 pub(super) fn text(field: Option<&Field>, row: Row<'_>, problems: &mut Problems) -> Option<String> {

@@ -36,6 +36,11 @@ pub(crate) enum OnBad {
 }
 
 impl OnBad {
+    /// Returns true if the value is left out.
+    pub(crate) fn drops(self) -> bool {
+        matches!(self, Self::DropValue | Self::Ignore)
+    }
+
     /// What happens if no field follows.
     pub(crate) fn of_last(self) -> Self {
         match self {

@@ -1,6 +1,6 @@
 //! Mapping rows to reviews.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
@@ -10,7 +10,7 @@ use super::field::Field;
 use super::media::{self, MediaFields};
 use super::path::Row;
 use super::problems::Problems;
-use super::product::{optional, required, text};
+use super::product::{all_drop, names, optional, required, text};
 use super::reading::Reading;
 use super::section::Section;
 use super::specs::{PlanCache, Specs};
@@ -42,6 +42,8 @@ pub(super) struct ReviewMapping {
     unhelpful: Option<Field>,
     votes: Option<Field>,
     created_at: Option<Field>,
+    /// The values besides attributes that are left out if the catalogue refuses them.
+    droppable: BTreeSet<String>,
 }
 
 impl ReviewMapping {
@@ -52,7 +54,7 @@ impl ReviewMapping {
     ) -> Result<Self, MappingError> {
         let optional = |name| optional(section, name, defaults);
         let votes = |name| self::optional(section, name, &defaults.of_numbers());
-        let review = Self {
+        let mut review = Self {
             external_id: required(section, "external_id", defaults)?,
             product: required(section, "product", defaults)?,
             product_system: section.text("product_system")?.map(str::to_owned),
@@ -71,11 +73,36 @@ impl ReviewMapping {
             unhelpful: votes("unhelpful")?,
             votes: votes("votes")?,
             created_at: optional("created_at")?,
+            droppable: BTreeSet::new(),
         };
+        review.droppable = review.droppable();
         if review.votes.is_some() && (review.unhelpful.is_some() || review.helpful.is_none()) {
             return Err(section.invalid("votes", "requires helpful, and excludes unhelpful"));
         }
         Ok(review)
+    }
+
+    /// The names of the values, but attributes, of which `on_bad` says that a bad one is left out. Never what a review
+    /// is known by, nor its rating.
+    fn droppable(&self) -> BTreeSet<String> {
+        let drops = |field: &Option<Field>| field.as_ref().is_some_and(Field::drops_bad);
+        let author = self.author.as_ref();
+        let urls = || self.media.iter().map(MediaFields::url);
+        names([
+            ("title", drops(&self.title)),
+            ("body", drops(&self.body)),
+            ("language", drops(&self.language)),
+            ("created_at", drops(&self.created_at)),
+            ("author.id", author.is_some_and(|author| drops(&author.id))),
+            (
+                "author.name",
+                author.is_some_and(|author| drops(&author.name)),
+            ),
+            ("helpful", drops(&self.helpful)),
+            ("unhelpful", drops(&self.unhelpful) || drops(&self.votes)),
+            ("media", all_drop(urls())),
+            ("media.url", all_drop(urls())),
+        ])
     }
 
     /// Maps a row to a review, unless a required field is missing or invalid.
@@ -95,6 +122,8 @@ impl ReviewMapping {
             field.and_then(|field| field.boolean(row, problems))
         };
         let origin = reference(system, external_id);
+        let attributes = self.attributes.as_ref();
+        let mut droppable = self.droppable.clone();
         Some(ReviewDraft {
             product: reference(self.product_system.as_deref().unwrap_or(system), product),
             author: self
@@ -110,18 +139,19 @@ impl ReviewMapping {
             incentivized: boolean(self.incentivized.as_ref(), problems).unwrap_or(false),
             verified: boolean(self.verified.as_ref(), problems).unwrap_or(false),
             media: media::all(&self.media, row, problems),
-            attributes: self
-                .attributes
-                .as_ref()
-                .map_or_else(Vec::new, |specs| specs.of(plans, row, problems)),
+            attributes: attributes.map_or_else(Vec::new, |specs| {
+                let collected = specs.of(plans, row, problems);
+                droppable.extend(collected.droppable);
+                collected.specs
+            }),
             helpful,
             unhelpful,
             created_at: self
                 .created_at
                 .as_ref()
-                .and_then(|field| field.date(row, problems)),
+                .and_then(|field| field.past_date(row, problems)),
             origin,
-            droppable: std::collections::BTreeSet::new(),
+            droppable,
         })
     }
 

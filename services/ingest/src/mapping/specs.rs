@@ -132,15 +132,20 @@ impl Specs {
         Self::read(section, defaults, read_table)
     }
 
+    /// What rejections call the specs: `specs` or `attributes`.
+    fn noun(&self) -> &str {
+        self.setting.rsplit('.').next().unwrap_or("specs")
+    }
+
     /// Maps a row to specs.
     pub(super) fn of(
         &self,
         plans: &mut PlanCache,
         row: Row<'_>,
         problems: &mut Problems,
-    ) -> Vec<Spec> {
+    ) -> Collected {
         let Some(Value::Object(_)) = self.from.first(row) else {
-            return Vec::new();
+            return Collected::default();
         };
         let category = self
             .category
@@ -152,6 +157,14 @@ impl Specs {
         };
         walk::specs(self, plans, &kind, row, problems)
     }
+}
+
+/// The specs of a row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Collected {
+    pub(super) specs: Vec<Spec>,
+    /// The names, in rejections, of those that are left out if the catalogue refuses them.
+    pub(super) droppable: Vec<String>,
 }
 
 /// What the rules of a row depend on.

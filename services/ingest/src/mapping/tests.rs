@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
+use vitrine_model::clock::Timestamp;
 use vitrine_model::product::{Details, MediaKind, ProductStatus};
 use vitrine_model::spec::{Spec, SpecValue, check};
 use vitrine_model::unit::UnitTable;
@@ -18,6 +19,7 @@ mod mistakes;
 mod owned;
 mod schema;
 mod several;
+mod values;
 
 /// A minimal mapping with further settings.
 fn with(more: &str) -> String {

@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use tokio::sync::mpsc;
-use vitrine_formats::{FeedError, FeedLine, Feeds};
+use vitrine_formats::{FeedError, FeedLine, Feeds, Row};
+use vitrine_model::clock::Timestamp;
 
 use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, Room};
 use crate::mapping::{Mapping, Unmatched};
@@ -30,12 +31,28 @@ const PART_BYTES: usize = 256 * 1024;
 pub(super) enum Read {
     /// A batch.
     Batch(ReadBatch),
-    /// The end of a file, with how it was read and the ids that repeat in it.
-    End {
-        file: Arc<str>,
-        read_as: String,
-        repeats: Repeats,
-    },
+    /// The end of a file.
+    End(FileEnd),
+}
+
+/// The end of a file, with how it was read and the ids that repeat in it.
+#[derive(Debug)]
+pub(super) struct FileEnd {
+    pub(super) file: Arc<str>,
+    pub(super) read_as: String,
+    pub(super) lines: FileLines,
+    pub(super) repeats: Repeats,
+}
+
+/// What was read of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileLines {
+    /// The number of its lines.
+    pub(super) lines: u64,
+    /// Whether one of them is a row.
+    pub(super) has_rows: bool,
+    /// Whether the file has a byte.
+    pub(super) has_bytes: bool,
 }
 
 /// A batch, with the reading progress.
@@ -58,7 +75,11 @@ enum Step {
         bytes_total: u64,
     },
     /// The end of the file.
-    End { file: Arc<str>, read_as: String },
+    End {
+        file: Arc<str>,
+        read_as: String,
+        lines: FileLines,
+    },
 }
 
 /// Nobody wants any more.
@@ -71,16 +92,17 @@ pub(super) fn mappers() -> NonZero<usize> {
     processors.min(max)
 }
 
-/// Reads all feeds into batches, until the receiver is dropped. Returns the paths of the mapping
-/// that no row has.
+/// Reads all feeds into batches, until the receiver is dropped. `latest` is the latest time that a review may have.
+/// Returns the paths of the mapping that no row has.
 pub(super) fn read(
     files: &[PathBuf],
     mapping: &Mapping,
     mappers: NonZero<usize>,
+    latest: Timestamp,
     sender: &mpsc::Sender<Read>,
 ) -> Result<Vec<Unmatched>, FeedError> {
     let feeds = Feeds::open(files, mapping.form())?;
-    let drafter = Drafter::new(mapping);
+    let drafter = Drafter::new(mapping).until(latest);
     thread::scope(|scope| {
         let started = (0..mappers.get()).map(|_| start(scope, drafter.another_mapper()));
         let (threads, (work, parts)): (Vec<_>, (Vec<_>, Vec<_>)) = started.unzip();
@@ -122,11 +144,13 @@ fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 /// Reads all feeds, and deals their lines out to the mappers.
 fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Result<(), FeedError> {
     let mut mappers = work.iter().cycle();
+    let mut before = 0;
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
+        let mut lines = FileLines::default();
         loop {
-            match deal_batch(&mut feed, &mut mappers, steps) {
+            match deal_batch(&mut lines.counting(&mut feed), &mut mappers, steps) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(Unwanted) => return Ok(()),
@@ -141,12 +165,33 @@ fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Resul
                 return Ok(());
             }
         }
+        let (after, _) = feeds.position();
+        lines.has_bytes = lines.lines > 0 || after > before;
+        before = after;
         let read_as = feed.described().to_owned();
-        if steps.send(Step::End { file, read_as }).is_err() {
+        let end = Step::End {
+            file,
+            read_as,
+            lines,
+        };
+        if steps.send(end).is_err() {
             return Ok(());
         }
     }
     Ok(())
+}
+
+impl FileLines {
+    /// Counts the lines of a feed as they are read.
+    fn counting(
+        &mut self,
+        feed: &mut impl Iterator<Item = FeedLine>,
+    ) -> impl Iterator<Item = FeedLine> {
+        feed.inspect(|line| {
+            self.lines += 1;
+            self.has_rows |= matches!(line.row, Row::Object(_) | Row::Gathered);
+        })
+    }
 }
 
 /// Deals the lines of a batch out, in parts. Returns whether there were any.
@@ -194,11 +239,16 @@ fn draft(
                 bytes_read,
                 bytes_total,
             }),
-            Step::End { file, read_as } => Read::End {
+            Step::End {
                 file,
                 read_as,
+                lines,
+            } => Read::End(FileEnd {
+                file,
+                read_as,
+                lines,
                 repeats: drafter.end_of_file(),
-            },
+            }),
         };
         if sender.blocking_send(read).is_err() {
             return Vec::new();

@@ -41,6 +41,12 @@ impl SupplierFields {
         Ok(Some(fields))
     }
 
+    /// Returns true if a bad id or name is left out.
+    pub(super) fn drops_bad(&self) -> bool {
+        let mut fields = [&self.id, &self.name].into_iter().flatten();
+        fields.all(Field::drops_bad)
+    }
+
     /// The supplier of a row; `None` if neither its id nor its name is known.
     pub(super) fn supplier(
         &self,

@@ -103,6 +103,9 @@ pub(crate) fn same(marker: &toml::Value, raw: &Value) -> bool {
     match (marker, raw) {
         (toml::Value::String(marker), Value::String(text)) => marker == text,
         (toml::Value::Boolean(marker), Value::Bool(value)) => marker == value,
+        (toml::Value::Integer(marker), Value::Number(number)) if !number.is_f64() => {
+            number.as_i64() == Some(*marker)
+        }
         (marker, Value::Number(number)) => {
             number_of(marker).is_some_and(|marker| number.as_f64() == Some(marker))
         }

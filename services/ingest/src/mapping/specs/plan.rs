@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::path::{Path, PathStep};
-use super::super::reading::Reading;
+use super::super::reading::{OnBad, Reading};
 use super::glob::Glob;
 use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
@@ -175,7 +175,11 @@ impl Specs {
             units.map_err(|reason| format!("split: {reason}"))?;
             Ok(reading)
         });
+        let on_bad = reading.as_ref().map(|reading| reading.on_bad);
         SpecReading {
+            drops: on_bad
+                .is_ok_and(OnBad::drops)
+                .then(|| format!("{}.", self.noun())),
             by: by.join(", "),
             key,
             options,

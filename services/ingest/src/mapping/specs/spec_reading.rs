@@ -29,6 +29,8 @@ pub(super) struct SpecReading {
     pub(super) reading: Result<Reading, String>,
     /// The known units.
     pub(super) table: Arc<UnitTable>,
+    /// If bad values are left out, how the names of specs begin in rejections: `specs.`.
+    pub(super) drops: Option<String>,
 }
 
 /// What a value is mapped to: specs, and what is wrong with the parts of it that are none.
@@ -81,6 +83,15 @@ impl SpecReading {
     /// Returns true if whole objects are read.
     pub(super) fn takes_objects(&self) -> bool {
         self.options.template.is_some() || self.options.parts.value.is_some()
+    }
+
+    /// The name of a spec in rejections, if it is left out when the catalogue refuses it.
+    pub(super) fn droppable(&self, key: &str) -> Option<String> {
+        let start = self.drops.as_deref()?;
+        let mut name = String::with_capacity(start.len() + key.len());
+        name.push_str(start);
+        name.push_str(key);
+        Some(name)
     }
 
     /// What happens if a value is invalid.

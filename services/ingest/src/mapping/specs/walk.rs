@@ -13,7 +13,7 @@ use super::super::problems::{Problems, Traced};
 use super::plan::PathPlan;
 use super::rule::List;
 use super::spec_reading::{Mapped, SpecReading};
-use super::{PlanCache, PlansOfKind, RowKind, Specs};
+use super::{Collected, PlanCache, PlansOfKind, RowKind, Specs};
 
 /// Collects the specs of a row of this kind.
 pub(super) fn specs(
@@ -22,7 +22,7 @@ pub(super) fn specs(
     kind: &RowKind<'_>,
     row: Row<'_>,
     problems: &mut Problems,
-) -> Vec<Spec> {
+) -> Collected {
     let root = specs.from.first(row);
     let mut walk = Walk {
         specs,
@@ -31,7 +31,7 @@ pub(super) fn specs(
         plans: plans.of(&kind.key()),
         path: String::new(),
         problems,
-        collected: Vec::new(),
+        collected: Collected::default(),
         too_many: false,
     };
     if let Some(Value::Object(object)) = root {
@@ -39,10 +39,9 @@ pub(super) fn specs(
     }
     if walk.too_many {
         let reason = format!("there are more than {MAX_SPECS}");
-        let field = specs.setting.rsplit('.').next().unwrap_or("specs");
         walk.problems
             .fatal
-            .push(vitrine_model::import::Rejection::new(field, reason));
+            .push(vitrine_model::import::Rejection::new(specs.noun(), reason));
     }
     walk.collected
 }
@@ -54,7 +53,7 @@ struct Walk<'a> {
     plans: PlansOfKind<'a>,
     path: String,
     problems: &'a mut Problems,
-    collected: Vec<Spec>,
+    collected: Collected,
     too_many: bool,
 }
 
@@ -103,11 +102,12 @@ impl Walk<'_> {
         reason = "lists have fewer than 2^53 items"
     )]
     fn count(&mut self, key: &str, items: usize) {
-        self.push(Spec {
+        let spec = Spec {
             key: key.to_owned(),
             value: SpecValue::Number(items as f64),
             qualifier: None,
-        });
+        };
+        self.push(spec);
     }
 
     /// Reads an item of a list. Values are read by the plan of the list; nested lists and objects
@@ -147,7 +147,12 @@ impl Walk<'_> {
                 raw: shortened(&value.to_string()),
                 value: mapped.shown(),
             });
-            mapped.specs.into_iter().for_each(|spec| self.push(spec));
+            for spec in mapped.specs {
+                let droppable = reading.droppable(&spec.key);
+                if self.push(spec) {
+                    self.collected.droppable.extend(droppable);
+                }
+            }
             for reason in mapped.bad {
                 self.bad(reading, reason);
             }
@@ -169,15 +174,17 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a spec, unless the same was added already.
-    fn push(&mut self, spec: Spec) {
-        if self.collected.contains(&spec) {
-            return;
+    /// Adds a spec, unless the same was added already. Returns whether it was added.
+    fn push(&mut self, spec: Spec) -> bool {
+        let specs = &mut self.collected.specs;
+        if specs.contains(&spec) {
+            return false;
         }
-        self.too_many = self.collected.len() >= MAX_SPECS;
+        self.too_many = specs.len() >= MAX_SPECS;
         if !self.too_many {
-            self.collected.push(spec);
+            specs.push(spec);
         }
+        !self.too_many
     }
 
     fn plan(&mut self) -> Arc<PathPlan> {

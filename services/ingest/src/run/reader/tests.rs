@@ -12,7 +12,15 @@ fn all_read(files: &[PathBuf], mapping: &Mapping, mappers: usize) -> (Vec<(u64, 
     let (sender, mut receiver) = mpsc::channel(1);
     let mappers = NonZero::new(mappers).unwrap();
     thread::scope(|scope| {
-        let reader = scope.spawn(move || read(files, mapping, mappers, &sender));
+        let reader = scope.spawn(move || {
+            read(
+                files,
+                mapping,
+                mappers,
+                Timestamp::from_millis(i64::MAX),
+                &sender,
+            )
+        });
         let mut all = Vec::new();
         while let Some(read) = receiver.blocking_recv() {
             let text = format!("{read:?}");
@@ -68,6 +76,64 @@ fn the_real_feeds_are_read_alike_by_any_number_of_mappers() {
         if feed.is_file() {
             assert!(compare(&[feed], &Mapping::load(mapping).unwrap(), &[3]) > 9);
         }
+    }
+}
+
+/// The outcomes of the lines of a file in batches, and what was read of it.
+fn counted(feed: &Path, mapping: &Mapping) -> (u64, FileLines) {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let latest = Timestamp::from_millis(i64::MAX);
+    let mappers = NonZero::new(2).unwrap();
+    thread::scope(|scope| {
+        let files = [feed.to_owned()];
+        scope.spawn(move || read(&files, mapping, mappers, latest, &sender).unwrap());
+        let mut counted = 0;
+        loop {
+            match receiver.blocking_recv().expect("the file has an end") {
+                Read::Batch(read) => counted += read.batch.lines.len() as u64,
+                Read::End(end) => return (counted, end.lines),
+            }
+        }
+    })
+}
+
+#[test]
+fn every_line_of_every_format_has_an_outcome() {
+    for (feed, lines) in [
+        ("attributes.tsv", 10),
+        ("bmecat.xml", 2),
+        ("price-matrix.csv", 2),
+        ("variants.csv", 5),
+        ("../../first-mapping/fixtures/lumico-shop.json", 2),
+    ] {
+        let feed = fixtures().join(feed);
+        let mapping = Mapping::from_file(&feed.with_extension("toml")).unwrap();
+        let (counted, read) = counted(&feed, &mapping);
+        assert_eq!((counted, read.lines), (lines, lines), "{feed:?}");
+        assert!(read.has_rows && read.has_bytes, "{feed:?}");
+    }
+}
+
+#[test]
+fn a_file_with_bytes_may_have_no_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let mapping = Mapping::parse(MAPPING, &mut |_| Ok(Vec::new())).unwrap();
+    for (name, content, has_rows, has_bytes) in [
+        ("rows.jsonl", "{\"id\":1}\n", true, true),
+        ("blank.jsonl", "\n\n", false, true),
+        ("header.csv", "id,name\n", false, true),
+        ("none.json", "[]", false, true),
+        ("broken.jsonl", "{\n", false, true),
+        ("empty.jsonl", "", false, false),
+    ] {
+        let feed = folder.path().join(name);
+        fs::write(&feed, content).unwrap();
+        let (_, read) = counted(&feed, &mapping);
+        assert_eq!(
+            (read.has_rows, read.has_bytes),
+            (has_rows, has_bytes),
+            "{name}"
+        );
     }
 }
 
@@ -151,6 +217,12 @@ fn the_threads_end_when_nobody_wants_more() {
     let mapping = Mapping::parse(MAPPING, &mut |_| Ok(Vec::new())).unwrap();
     let (sender, receiver) = mpsc::channel(1);
     drop(receiver);
-    let read = read(&[feed], &mapping, NonZero::new(3).unwrap(), &sender);
+    let read = read(
+        &[feed],
+        &mapping,
+        NonZero::new(3).unwrap(),
+        Timestamp::from_millis(i64::MAX),
+        &sender,
+    );
     assert_eq!(read.unwrap(), []);
 }
