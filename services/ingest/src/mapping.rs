@@ -44,6 +44,7 @@ use reading::Reading;
 use records::Records;
 use review::ReviewMapping;
 use section::Section;
+use shape::ShapeUse;
 use uses::Uses;
 
 pub use error::MappingError;
@@ -78,6 +79,7 @@ pub struct Mapping {
     reviews: Vec<(Records, ReviewMapping)>,
     derived: bool,
     joins: Vec<Join>,
+    shapes: Vec<ShapeUse>,
     uses: Uses,
 }
 
@@ -183,10 +185,12 @@ impl Mapping {
         };
         defaults.map_or(Ok(()), Section::finish)?;
         let joins = join::read(&section, &reading)?;
+        let form = form::read(&section)?;
         let mapping = Self {
             system: system(&section)?,
             notice: section.text("notice")?.map(str::to_owned),
-            form: form::read(&section)?,
+            shapes: shape::uses(&form, &reading.uses),
+            form,
             joins: Vec::new(),
             products: products(&section, &reading, read_table)?,
             reviews: reviews(&section, &reading, read_table)?,
@@ -245,7 +249,25 @@ impl Mapping {
     /// # Errors
     /// What is wrong with the row.
     pub(crate) fn join(&self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
-        self.joins.iter().try_for_each(|join| join.add(row, number))
+        self.shapes.iter().for_each(|shape| shape.ask(row));
+        let mut unpaired = Vec::new();
+        for join in &self.joins {
+            if !join.add(row, number)? {
+                unpaired.push(join);
+            }
+        }
+        // A row for which the mapping has nothing needs no other row.
+        if !unpaired.is_empty() && self.takes(Row::new(row, number)) {
+            unpaired.into_iter().for_each(Join::count_unpaired);
+        }
+        Ok(())
+    }
+
+    /// Returns true if a row, or items of it, are products or reviews.
+    fn takes(&self, row: Row<'_>) -> bool {
+        let products = self.products.iter().map(|(records, _)| records);
+        let mut records = products.chain(self.reviews.iter().map(|(records, _)| records));
+        records.any(|records| records.holds_for(row))
     }
 
     /// Checks that a row has no more products and reviews than a line may have.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -114,6 +115,8 @@ pub struct NewEntries {
 pub struct SpecExample {
     /// The value as text for people, shortened.
     pub value: String,
+    /// The file that it is in.
+    pub file: Arc<str>,
     /// Its line.
     pub line: u64,
 }
@@ -200,7 +203,7 @@ impl Report {
     }
 
     /// Keeps values of the specs of a product in this line, until each key has three.
-    pub fn spec_values(&mut self, product: &ProductDraft, line: u64) {
+    pub fn spec_values(&mut self, product: &ProductDraft, file: &Arc<str>, line: u64) {
         for spec in &product.specs {
             let room = self.spec_values.len() < MAX_EXAMPLE_KEYS;
             if !room && !self.spec_values.contains_key(&spec.key) {
@@ -212,7 +215,8 @@ impl Report {
             }
             let value = shortened(&spec.value.display());
             if known.iter().all(|one| one.value != value) {
-                known.push(SpecExample { value, line });
+                let file = Arc::clone(file);
+                known.push(SpecExample { value, file, line });
             }
         }
     }

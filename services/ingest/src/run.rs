@@ -313,7 +313,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         if self.report.dry_run {
             let lines = batch.product_lines.iter();
             for (product, line) in products.iter().zip(lines) {
-                self.report.spec_values(product, *line);
+                self.report.spec_values(product, &file, *line);
             }
         }
         let products = if self.output == MappingOutput::ReviewsAndProducts {

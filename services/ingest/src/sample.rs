@@ -241,6 +241,26 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_shown_as_they_are_cut_numbers_with_all_digits_and_nothing_of_what_is_left_out()
+    {
+        let text = "version = 1\nsystem = \"shop\"\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\
+                    kind = { value = \"lamp\" }\ncategory = { value = \"Lamps\" }\n\
+                    media = { url = \"images\", cut_at = \",\" }\n[product.specs]\ninclude = [\"w\"]\n\
+                    [[product.specs.rules]]\npath = \"facts\"\nkey_from = \"k\"\nvalue_from = \"v\"\n\
+                    where_item = { k = \"a\" }\n";
+        let row = "{\"id\":1,\"name\":\"Lamp\",\"images\":\"https://e.org/a.jpg, https://e.org/b.jpg\",\
+                   \"w\":32.990959,\"facts\":[{\"k\":\"b\",\"v\":1},{\"k\":\"a\",\"v\":2}]}\n";
+        let shown = shown(text, row);
+        assert!(
+            shown.contains("→ https://e.org/a.jpg https://e.org/b.jpg\n"),
+            "{shown}"
+        );
+        assert!(shown.contains("32.990959 → w = 32.990959\n"), "{shown}");
+        assert!(shown.contains("→ a = 2\n"), "{shown}");
+        assert!(!shown.contains("(unknown)"), "{shown}");
+    }
+
+    #[test]
     fn a_row_that_cannot_be_joined_is_nothing_else() {
         let text = "version = 1\nsystem = \"shop\"\n[join.maker]\nfile = \"makers.csv\"\nkey = \"code\"\n\
                     from = \"id\"\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\

@@ -170,6 +170,35 @@ fn paths_that_no_row_has_are_named_after_the_feed() {
 }
 
 #[test]
+fn settings_that_do_nothing_are_named() {
+    let shapes = "[[unpivot]]\ncolumns = [\"sizes.*_cm\"]\nas = \"list\"\nname = \"n\"\nvalue = \"v\"\n\
+                  [gather]\nkey = \"handle\"\nas = \"lines\"\n";
+    let specs = "[product.specs]\nomit = [\"facts\"]\nunit_suffixes = { _mm = \"mm\" }\n\
+                 [[product.specs.rules]]\npath = \"size\"\nkey = \"at\"\ntemplate = \"{stars} {w}\"\n";
+    let text = PRODUCTS.replace("[product]", &format!("{shapes}[product]"));
+    let mapping = mapping(&format!("{text}{specs}"));
+    let row = json!({"id": 1, "name": "Lamp", "size": {"w": 1}, "stars": 5});
+    let mut drafter = Drafter::new(&mapping);
+    drafter
+        .batch_of(&mut lines(vec![Row::Object(row)]))
+        .unwrap();
+    let unmatched = drafter.unmatched().into_iter();
+    let unmatched: Vec<String> = unmatched
+        .map(|one| format!("{}: {} ({:?})", one.setting, one.path, one.similar))
+        .collect();
+    assert_eq!(
+        unmatched,
+        [
+            "unpivot.columns: sizes.*_cm (None)",
+            "gather.key: handle (None)",
+            "product.specs.unit_suffixes: _mm (None)",
+            "product.specs.omit: facts (None)",
+            "product.specs.rules[0]: stars (Some(\"^.stars\"))",
+        ]
+    );
+}
+
+#[test]
 fn rows_for_which_the_mapping_has_nothing_are_skipped() {
     let mapping = mapping(&format!("{PRODUCTS}\nwhere = {{ stars = 5 }}"));
     let rows = vec![

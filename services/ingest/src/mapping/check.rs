@@ -116,7 +116,7 @@ fn replacement(name: &str) -> Option<Value> {
     match name {
         "version" => Some(Value::Integer(VERSION)),
         "system" => Some("system".into()),
-        "path" | "value_from" => Some(".".into()),
+        "path" | "value_from" => Some("x".into()),
         "product" => Some(fields(&["external_id", "name", "kind", "category"])),
         "review" => Some(fields(&["external_id", "rating"])),
         "external_id" | "name" | "kind" | "category" | "amount" | "currency" | "url" | "key"

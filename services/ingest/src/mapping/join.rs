@@ -13,10 +13,11 @@ use vitrine_model::import::Rejection;
 use super::error::MappingError;
 use super::field::Field;
 use super::number::shortened;
-use super::path::Row;
+use super::path::{Path, PathStep, Row};
 use super::product::required;
 use super::reading::Reading;
 use super::section::Section;
+use super::uses::UsedPath;
 use super::{ReadTable, form};
 
 /// The maximum size of the rows of a file that is joined, as JSON.
@@ -32,7 +33,9 @@ pub(super) struct Join {
     name: String,
     /// Whether a row may have several matching rows.
     many: bool,
-    /// The key of a row.
+    /// The list whose items get them; without one the row does.
+    each: Option<UsedPath>,
+    /// The key of a row, or of an item.
     from: Field,
     matching: Arc<HashMap<String, MatchingRows>>,
     unpaired: Arc<AtomicU64>,
@@ -43,7 +46,10 @@ pub(super) struct Join {
 pub(super) struct Settings {
     name: String,
     many: bool,
+    each: Option<UsedPath>,
     from: Field,
+    /// The paths that it reads in a row.
+    reads: Vec<String>,
     key: Field,
     /// The setting that names the file.
     setting: String,
@@ -58,7 +64,8 @@ struct MatchingRows {
     line: u64,
 }
 
-/// Reads the settings of the joins of a mapping.
+/// Reads the settings of the joins of a mapping, in the order in which they are made: one that reads what another one
+/// adds comes after it.
 pub(super) fn read(
     section: &Section<'_>,
     reading: &Reading,
@@ -69,7 +76,38 @@ pub(super) fn read(
         joins.push(Settings::read(name, &section, reading)?);
         section.finish()?;
     }
-    Ok(joins)
+    in_order(joins)
+}
+
+/// Arranges joins so that each comes after those that it needs.
+fn in_order(mut joins: Vec<Settings>) -> Result<Vec<Settings>, MappingError> {
+    let mut ordered: Vec<Settings> = Vec::new();
+    while !joins.is_empty() {
+        let is_ready = |join: &Settings| !joins.iter().any(|other| join.needs(&other.name));
+        let Some(at) = joins.iter().position(is_ready) else {
+            return Err(cycle(&joins));
+        };
+        ordered.push(joins.remove(at));
+    }
+    Ok(ordered)
+}
+
+/// The error for joins of which each needs another one of them.
+fn cycle(joins: &[Settings]) -> MappingError {
+    let mut names = vec![joins[0].name.as_str()];
+    loop {
+        let last = names.last().copied().unwrap_or_default();
+        let of_last = joins.iter().find(|join| join.name == last);
+        let next = of_last.and_then(|last| joins.iter().find(|other| last.needs(&other.name)));
+        let next = next.map_or(joins[0].name.as_str(), |next| next.name.as_str());
+        let begins = names.iter().position(|name| *name == next);
+        names.push(next);
+        if let Some(begins) = begins {
+            let circle = names[begins..].join(" needs join.");
+            let reason = format!("can never be made: join.{circle}");
+            return MappingError::setting(format!("join.{next}.from"), reason);
+        }
+    }
 }
 
 /// Reads the files of joins.
@@ -85,10 +123,17 @@ impl Settings {
     fn read(name: &str, section: &Section<'_>, reading: &Reading) -> Result<Self, MappingError> {
         let reading = reading.refusing_on_bad(ON_BAD);
         let file = section.text("file")?;
+        let others = reading.uses.count();
+        let each = each(section, &reading)?;
+        let lists = each.as_ref().map(|each| each.path().lists());
+        let of_items = reading.inside(lists.unwrap_or_default());
+        let from = required(section, "from", &of_items)?;
         Ok(Self {
             name: name.to_owned(),
             many: section.flag("many", false)?,
-            from: required(section, "from", &reading)?,
+            each,
+            from,
+            reads: reading.uses.since(others),
             key: required(section, "key", &reading.of_other_rows())?,
             setting: section.at("file"),
             file: file
@@ -97,6 +142,22 @@ impl Settings {
                 })?
                 .to_owned(),
             form: form::read(section)?,
+        })
+    }
+
+    /// Returns whether it reads what a join of this name adds. Paths of items lead to another join with `^` only.
+    fn needs(&self, name: &str) -> bool {
+        let list = self.each.as_ref().map(|each| each.path().to_string());
+        self.reads.iter().any(|path| {
+            let of_row = path.strip_prefix("^.");
+            let of_items = list.as_ref().is_some_and(|list| list != path);
+            if of_items && of_row.is_none() {
+                return false;
+            }
+            Path::parse(of_row.unwrap_or(path)).is_ok_and(|path| {
+                let first = path.steps().first();
+                matches!(first, Some(PathStep::Key(key)) if key == name)
+            })
         })
     }
 
@@ -109,6 +170,7 @@ impl Settings {
         Ok(Join {
             name: self.name,
             many: self.many,
+            each: self.each,
             from: self.from,
             matching: Arc::new(matching),
             unpaired: Arc::default(),
@@ -119,40 +181,144 @@ impl Settings {
 const ON_BAD: &str = "has no effect in a join: a row with a bad key is rejected, and a file with one \
                       is refused";
 
+/// Reads the list whose items get rows.
+fn each(section: &Section<'_>, reading: &Reading) -> Result<Option<UsedPath>, MappingError> {
+    let Some(text) = section.text("each")? else {
+        return Ok(None);
+    };
+    let path = UsedPath::parse(text, &section.at("each"), &reading.uses);
+    let path = path.map_err(|reason| section.invalid("each", reason))?;
+    let steps = path.path().steps();
+    let leads = |step: &PathStep| matches!(step, PathStep::Key(_) | PathStep::Each);
+    if path.path().is_relative() && !steps.is_empty() && steps.iter().all(leads) {
+        return Ok(Some(path));
+    }
+    let reason = format!("{text:?}: only keys, and [] for every item of a list, lead to the items");
+    Err(section.invalid("each", reason))
+}
+
 impl Join {
-    /// Adds the matching rows to a row.
+    /// Adds the matching rows to a row, or to the items of a list in it. Returns whether the file has every key.
     ///
     /// # Errors
     /// What is wrong with the row.
-    pub(super) fn add(&self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
+    pub(super) fn add(&self, row: &mut Value, number: &Value) -> Result<bool, Rejection> {
         let failed = |reason: String| Rejection::new(format!("join.{}", self.name), reason);
-        let key = self.from.try_text(Row::new(row, number)).map_err(failed)?;
-        let Some(object) = row.as_object_mut() else {
-            return Ok(());
+        let mut found = Vec::new();
+        let whole = Row::new(row, number);
+        match &self.each {
+            None => found.push(self.found(whole)),
+            Some(each) => each.visit(whole, &mut |item, around, _| {
+                found.push(self.found(whole.item(item, &Value::Null, around)));
+            }),
+        }
+        let found: Vec<Found> = found
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        let is_paired = !found.iter().any(|found| matches!(found, Found::Unpaired));
+        let mut found = found.into_iter();
+        let mut insert = |value: &mut Value| match found.next() {
+            Some(Found::Rows(rows)) => self.insert(value, rows),
+            _ => self.insert(value, Value::Null),
+        };
+        match &self.each {
+            None => insert(row),
+            Some(each) => each_item(row, each.path().steps(), &mut insert),
+        }
+        .map_err(failed)?;
+        Ok(is_paired)
+    }
+
+    /// The rows for a row or an item.
+    fn found(&self, row: Row<'_>) -> Result<Found, String> {
+        let Some(key) = self.from.try_text(row)? else {
+            return Ok(Found::Unknown);
+        };
+        let Some(matching) = self.matching.get(&key) else {
+            return Ok(Found::Unpaired);
+        };
+        let rows = if self.many {
+            serde_json::from_str(&format!("[{}]", matching.json))
+        } else {
+            serde_json::from_str(&matching.json)
+        };
+        rows.map(Found::Rows).map_err(|error| error.to_string())
+    }
+
+    /// Adds what was found, if anything, to a row or an item.
+    fn insert(&self, value: &mut Value, rows: Value) -> Result<(), String> {
+        let Some(object) = value.as_object_mut() else {
+            return if rows.is_null() || self.each.is_none() {
+                Ok(())
+            } else {
+                Err(
+                    "the items of the list are no objects, so nothing can be added to them"
+                        .to_owned(),
+                )
+            };
         };
         if object.contains_key(&self.name) {
-            let reason = "the row has a key of this name itself; give the join another name";
-            return Err(failed(reason.to_owned()));
+            let of = if self.each.is_some() {
+                "an item"
+            } else {
+                "the row"
+            };
+            return Err(format!(
+                "{of} has a key of this name itself; give the join another name"
+            ));
         }
-        let Some(key) = key else { return Ok(()) };
-        let Some(matching) = self.matching.get(&key) else {
-            self.unpaired.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
-        };
-        let json = if self.many {
-            format!("[{}]", matching.json)
-        } else {
-            matching.json.clone()
-        };
-        let value = serde_json::from_str(&json).map_err(|error| failed(error.to_string()))?;
-        object.insert(self.name.clone(), value);
+        if !rows.is_null() {
+            object.insert(self.name.clone(), rows);
+        }
         Ok(())
+    }
+
+    /// Counts a row whose key the file does not have.
+    pub(super) fn count_unpaired(&self) {
+        self.unpaired.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Its name and the number of rows whose key the file does not have, if there are any.
     pub(super) fn unpaired(&self) -> Option<(String, u64)> {
         let rows = self.unpaired.swap(0, Ordering::Relaxed);
         (rows > 0).then(|| (self.name.clone(), rows))
+    }
+}
+
+/// What a file has for a row.
+enum Found {
+    /// The key of the row is unknown.
+    Unknown,
+    /// Nothing: it does not have the key.
+    Unpaired,
+    /// A row, or the list of all.
+    Rows(Value),
+}
+
+/// Gives each value at a path to a function, in the order of [`UsedPath::visit`].
+fn each_item(
+    value: &mut Value,
+    steps: &[PathStep],
+    take: &mut dyn FnMut(&mut Value) -> Result<(), String>,
+) -> Result<(), String> {
+    match (steps.split_first(), value) {
+        (_, Value::Null) => Ok(()),
+        (None | Some((PathStep::Each, _)), Value::Array(items)) => {
+            let rest = steps.get(1..).unwrap_or_default();
+            items.iter_mut().try_for_each(|item| match rest {
+                [] => take(item),
+                rest => each_item(item, rest, take),
+            })
+        }
+        (None, one) => take(one),
+        (Some((PathStep::Key(key), rest)), Value::Object(object)) => {
+            let inside = object.get_mut(key);
+            inside.map_or(Ok(()), |inside| each_item(inside, rest, take))
+        }
+        (Some((PathStep::Each, rest)), one) if !rest.is_empty() => each_item(one, rest, take),
+        (Some((PathStep::Each, _)), one) => take(one),
+        _ => Ok(()),
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct MediaFields {
     url: Field,
     /// What separates several addresses in one text.
     cut_at: Option<String>,
+    /// How many are taken.
+    first: usize,
     alt: Option<Field>,
     kind: MediaKind,
 }
@@ -54,14 +56,29 @@ pub(super) fn read_of_review(
     read_kinds(section, &KINDS[..2], defaults)
 }
 
-/// The media of a row; records a problem for each URL that is invalid.
-pub(super) fn all(fields: &[MediaFields], row: Row<'_>, problems: &mut Problems) -> Vec<Media> {
+/// The media of a row, of which a product or a review may have `max`; records a problem for each URL that is invalid,
+/// and one if there are too many.
+pub(super) fn all(
+    fields: &[MediaFields],
+    max: usize,
+    row: Row<'_>,
+    problems: &mut Problems,
+) -> Vec<Media> {
     let mut media = Vec::new();
     for fields in fields {
+        let before = media.len();
         for item in fields.items(row) {
             media.extend(fields.media(item, problems));
         }
+        media.truncate(before.saturating_add(fields.first));
+        let found = media.len();
+        if found > max && before <= max {
+            let reason =
+                format!("are {found}, and {max} are possible; first = {max} takes the first ones");
+            problems.bad(fields.url.on_bad().of_last(), "media", reason);
+        }
     }
+    media.truncate(max);
     media
 }
 
@@ -90,7 +107,8 @@ fn medium(
         each: UsedPath::parse(each, &section.at("each"), &defaults.uses)
             .map_err(|reason| section.invalid("each", reason))?,
         condition: Condition::of_items(section, defaults)?,
-        url: required(section, "url", defaults)?,
+        url: required(section, "url", &defaults.dropping_bad())?,
+        first: section.count("first")?.unwrap_or(usize::MAX),
         cut_at: section
             .text("cut_at")?
             .filter(|text| !text.is_empty())
@@ -120,20 +138,24 @@ impl MediaFields {
             item,
             problems,
             &mut |field| self.addresses(field, item),
-            &|found| found.text.clone(),
+            &|found| self.pieces(&found.text).join(" "),
         );
         let Some(Addresses { text, field }) = found else {
             return Vec::new();
         };
-        let urls = match &self.cut_at {
-            // Line ends have become blanks, and there are none in addresses.
-            Some(blank) if blank.trim().is_empty() => pieces(&text, " "),
-            Some(separator) => pieces(&text, separator),
-            None => vec![text.as_str()],
-        };
-        let urls = urls.into_iter();
+        let urls = self.pieces(&text).into_iter();
         urls.filter_map(|url| self.medium(url, field, item, problems))
             .collect()
+    }
+
+    /// The addresses in a text.
+    fn pieces<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        match &self.cut_at {
+            // Line ends have become blanks, and there are none in addresses.
+            Some(blank) if blank.trim().is_empty() => pieces(text, " "),
+            Some(separator) => pieces(text, separator),
+            None => vec![text],
+        }
     }
 
     /// The text of a field with addresses. If it is a single one, it is valid.
@@ -146,7 +168,7 @@ impl MediaFields {
             return Ok(None);
         };
         if self.cut_at.is_none() {
-            check_url(&text)?;
+            checked(&text)?;
         }
         Ok(Some(Addresses { text, field }))
     }
@@ -158,26 +180,32 @@ impl MediaFields {
         item: Row<'_>,
         problems: &mut Problems,
     ) -> Option<Media> {
-        if let Err(reason) = check_url(url) {
-            // No field follows one of several addresses.
-            problems.bad(field.on_bad().of_last(), &field.name, reason);
-            return None;
+        match checked(url) {
+            Ok(url) => Some(Media {
+                url,
+                alt: text(self.alt.as_ref(), item, problems),
+                kind: self.kind,
+            }),
+            Err(reason) => {
+                // No field follows one of several addresses.
+                problems.bad(field.on_bad().of_last(), &field.name, reason);
+                None
+            }
         }
-        Some(Media {
-            url: url.to_owned(),
-            alt: text(self.alt.as_ref(), item, problems),
-            kind: self.kind,
-        })
     }
 }
 
-fn check_url(url: &str) -> Result<(), String> {
-    let is_url = url.starts_with("https://") || url.starts_with("http://");
-    if is_url && !url.contains(char::is_whitespace) {
-        return Ok(());
-    }
-    Err(format!(
-        "{:?} is not a URL; it must start with https:// or http:// and contain no blanks",
-        shortened(url)
-    ))
+/// Returns an address of the web, its scheme in lower case.
+fn checked(url: &str) -> Result<String, String> {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
+    let reason = if !matches!(scheme.as_str(), "https" | "http") {
+        "it must start with https:// or http://"
+    } else if rest.contains(char::is_whitespace) {
+        "it must contain no blanks; cut_at says what separates several addresses, and \
+         replace = { \" \" = \"%20\" } writes a blank as addresses do"
+    } else {
+        return Ok(format!("{scheme}://{rest}"));
+    };
+    Err(format!("{:?} is not a URL; {reason}", shortened(url)))
 }

@@ -110,16 +110,26 @@ impl Pattern {
         })
     }
 
-    /// The parts of a text that matches the pattern, in the order of the names.
-    pub(crate) fn split<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+    /// The parts of a text that matches the pattern, in the order of the names; `None` if it does not.
+    ///
+    /// # Errors
+    /// If the text could match in too many ways.
+    pub(crate) fn split<'t>(&self, text: &'t str) -> Result<Option<Vec<&'t str>>, TooLong> {
         let mut split = Split::default();
         let matches = split.parts(&self.parts, text.trim());
-        matches.then_some(split.matched)
+        if split.tried > MAX_TRIED {
+            return Err(TooLong);
+        }
+        Ok(matches.then_some(split.matched))
     }
 }
 
-/// The maximum length of texts that are split by patterns.
-const MAX_SPLIT_BYTES: usize = 512;
+/// A text that could match a pattern in too many ways.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// The maximum number of parts of a text that are tried for the placeholders of a pattern.
+const MAX_TRIED: usize = 2_000_000;
 
 /// Finds the first of the patterns that a text matches, and its parts.
 ///
@@ -129,14 +139,23 @@ pub(crate) fn matching<'p, 't>(
     patterns: &'p [Pattern],
     text: &'t str,
 ) -> Result<(&'p Pattern, Vec<&'t str>), String> {
-    let mut patterns = patterns.iter().filter(|_| text.len() <= MAX_SPLIT_BYTES);
-    let found = patterns.find_map(|pattern| Some((pattern, pattern.split(text)?)));
-    found.ok_or_else(|| {
-        format!(
-            "{:?} does not match the pattern of the mapping",
-            shortened(text)
-        )
-    })
+    for pattern in patterns {
+        match pattern.split(text) {
+            Ok(Some(parts)) => return Ok((pattern, parts)),
+            Ok(None) => {}
+            Err(TooLong) => {
+                return Err(format!(
+                    "{:?} is too long for the pattern of the mapping: its {} bytes could match in too many ways",
+                    shortened(text),
+                    text.len()
+                ));
+            }
+        }
+    }
+    Err(format!(
+        "{:?} does not match the pattern of the mapping",
+        shortened(text)
+    ))
 }
 
 fn push_literal(parts: &mut Vec<Part>, literal: &str) {
@@ -156,6 +175,8 @@ struct Split<'t> {
     /// How many parts of the pattern and bytes of the text were left where no placeholder led to a
     /// match. What is left decides, so that none of these is tried again.
     failed: HashSet<(usize, usize)>,
+    /// How many parts of the text have been tried for placeholders.
+    tried: usize,
 }
 
 impl<'t> Split<'t> {
@@ -184,6 +205,10 @@ impl<'t> Split<'t> {
         let before = self.matched.len();
         let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
         for end in ends {
+            self.tried += 1;
+            if self.tried > MAX_TRIED {
+                return false;
+            }
             if self.placeholder(name, &text[..end]) && self.parts(rest, &text[end..]) {
                 return true;
             }
@@ -230,7 +255,7 @@ mod tests {
     use super::*;
 
     fn split<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
-        Pattern::parse(pattern).unwrap().split(text)
+        Pattern::parse(pattern).unwrap().split(text).unwrap()
     }
 
     #[test]
@@ -267,6 +292,18 @@ mod tests {
             let pattern = "{_} x ".repeat(placeholders) + "{.} mm";
             assert_eq!(split(&pattern, &text), None);
         }
+    }
+
+    #[test]
+    fn long_texts_match_where_they_can_in_few_ways_only() {
+        let long = "word ".repeat(4000);
+        assert_eq!(split("{.}", &long), Some(vec![long.trim()]));
+        assert_eq!(split("{first} {_}", &long), Some(vec!["word"]));
+        assert_eq!(split("{.} mm", &long), None);
+        let patterns = [Pattern::parse("{a} x {b} x {c} x {d} mm").unwrap()];
+        let reason = matching(&patterns, &"x ".repeat(4000)).unwrap_err();
+        assert!(reason.contains("is too long for the pattern"), "{reason}");
+        assert!(reason.contains("its 8000 bytes"), "{reason}");
     }
 
     #[test]

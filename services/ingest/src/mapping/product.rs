@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vitrine_model::contribution::ProductField;
 use vitrine_model::import::{ExternalRef, ProductDraft};
 use vitrine_model::money::{Currency, Money};
-use vitrine_model::product::{Details, ProductStatus};
+use vitrine_model::product::{Details, MAX_MEDIA, ProductStatus};
 
 use super::category::Category;
 use super::details::DetailFields;
@@ -195,7 +195,7 @@ impl ProductMapping {
                 .as_ref()
                 .and_then(|supplier| supplier.supplier(system, row, problems)),
             price: self.price(row, problems),
-            media: super::media::all(&self.media, row, problems),
+            media: super::media::all(&self.media, MAX_MEDIA, row, problems),
             specs: specs.map_or_else(Vec::new, |specs| {
                 let collected = specs.of(plans, row, problems);
                 droppable.extend(collected.droppable);

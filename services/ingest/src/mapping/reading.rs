@@ -72,6 +72,8 @@ pub(crate) struct Reading {
     round: Option<Round>,
     /// What happens if the value is invalid.
     pub(crate) on_bad: OnBad,
+    /// Whether the mapping says so.
+    on_bad_is_set: bool,
     /// Why `on_bad` is refused, if it has no effect on the value.
     no_on_bad: Option<&'static str>,
     /// Whether another field of a list follows, for `NextField`.
@@ -130,6 +132,7 @@ impl Default for Reading {
             no_factor: Some(NO_NUMBER),
             round: None,
             on_bad: OnBad::default(),
+            on_bad_is_set: false,
             no_on_bad: None,
             followed: false,
             uses: Uses::default(),
@@ -143,6 +146,15 @@ impl Reading {
         let mut reading = self.clone();
         if reading.clean == Clean::Collapse {
             reading.clean = Clean::Lines;
+        }
+        reading
+    }
+
+    /// Returns this reading with bad values left out, unless the mapping says what they cost.
+    pub(super) fn dropping_bad(&self) -> Self {
+        let mut reading = self.clone();
+        if !reading.on_bad_is_set {
+            reading.on_bad = OnBad::DropValue;
         }
         reading
     }

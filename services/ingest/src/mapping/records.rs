@@ -103,13 +103,13 @@ impl Records {
 
     /// The number of items of a row that are records; 0 if the row itself is one.
     pub(super) fn items(&self, row: Row<'_>) -> usize {
-        let each = self.each.as_ref().filter(|_| self.hold_for(row));
+        let each = self.each.as_ref().filter(|_| self.holds_for(row));
         each.map_or(0, |each| each.all(row).len())
     }
 
     /// Maps the records of a row.
     pub(super) fn of<D>(&self, row: Row<'_>, map: MapRow<'_, D>, mapped: &mut Vec<Mapped<D>>) {
-        if !self.hold_for(row) {
+        if !self.holds_for(row) {
             return;
         }
         let Some(each) = &self.each else {
@@ -149,7 +149,7 @@ impl Records {
     }
 
     /// Returns true if the row, or items of it, are records.
-    fn hold_for(&self, row: Row<'_>) -> bool {
+    pub(super) fn holds_for(&self, row: Row<'_>) -> bool {
         let condition = self.condition.as_ref();
         condition.is_none_or(|condition| condition.holds(row))
     }

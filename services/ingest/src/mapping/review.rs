@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
+use vitrine_model::review::MAX_REVIEW_MEDIA;
 
 use super::error::MappingError;
 use super::field::Field;
@@ -138,7 +139,7 @@ impl ReviewMapping {
             language: text(self.language.as_ref(), row, problems),
             incentivized: boolean(self.incentivized.as_ref(), problems).unwrap_or(false),
             verified: boolean(self.verified.as_ref(), problems).unwrap_or(false),
-            media: media::all(&self.media, row, problems),
+            media: media::all(&self.media, MAX_REVIEW_MEDIA, row, problems),
             attributes: attributes.map_or_else(Vec::new, |specs| {
                 let collected = specs.of(plans, row, problems);
                 droppable.extend(collected.droppable);

@@ -101,6 +101,20 @@ impl<'t> Section<'t> {
         number.map(Some).ok_or_else(wrong)
     }
 
+    /// Reads a whole number above 0.
+    pub(super) fn count(&self, name: &'static str) -> Read<Option<usize>> {
+        let Some(value) = self.value(name) else {
+            return Ok(None);
+        };
+        let count = value
+            .as_integer()
+            .and_then(|count| usize::try_from(count).ok());
+        let count = count.filter(|count| *count > 0);
+        count
+            .map(Some)
+            .ok_or_else(|| self.invalid(name, "must be a whole number above 0"))
+    }
+
     /// Reads a text or a list of texts; empty if absent.
     pub(super) fn texts(&self, name: &'static str) -> Read<Vec<&'t str>> {
         self.value(name)

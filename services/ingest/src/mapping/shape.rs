@@ -1,9 +1,13 @@
 //! The settings for rows that are made of several lines, and for lists that are made of columns.
 
-use vitrine_formats::{Gather, Unpivot};
+use std::sync::Arc;
+
+use serde_json::Value;
+use vitrine_formats::{FeedForm, Gather, Unpivot};
 
 use super::error::MappingError;
 use super::section::Section;
+use super::uses::{Use, Uses};
 
 fn unpivot(section: &Section<'_>) -> Result<Unpivot, MappingError> {
     let columns = section.texts("columns")?;
@@ -37,6 +41,34 @@ pub(super) fn unpivots(section: &Section<'_>) -> Result<Vec<Unpivot>, MappingErr
             Ok(unpivot)
         })
         .collect()
+}
+
+/// A setting that changes the shape of rows, and whether it has for one.
+#[derive(Clone, Debug)]
+pub(super) struct ShapeUse {
+    /// What rows have if it does something for them.
+    key: String,
+    used: Arc<Use>,
+}
+
+impl ShapeUse {
+    /// Records whether a row has what the setting makes, or needs.
+    pub(super) fn ask(&self, row: &Value) {
+        self.used.asked(row.get(&self.key).is_some());
+    }
+}
+
+/// The settings of a form that change the shape of rows.
+pub(super) fn uses(form: &FeedForm, uses: &Uses) -> Vec<ShapeUse> {
+    let unpivots = form.unpivot.iter().map(|unpivot| ShapeUse {
+        key: unpivot.list.clone(),
+        used: uses.add("unpivot.columns", unpivot.columns.join(", ")),
+    });
+    let gather = form.gather.iter().map(|gather| ShapeUse {
+        key: gather.key.clone(),
+        used: uses.add("gather.key", gather.key.clone()),
+    });
+    unpivots.chain(gather).collect()
 }
 
 /// Reads which lines become one row.

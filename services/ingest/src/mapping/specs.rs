@@ -43,13 +43,41 @@ pub(super) struct Specs {
     include: Vec<Glob>,
     exclude: Vec<Glob>,
     style: KeyStyle,
-    rename: HashMap<String, Named>,
-    rename_in: HashMap<String, HashMap<String, Named>>,
-    units: HashMap<String, Named>,
-    unit_file: HashMap<String, HashMap<String, Named>>,
+    rename: ByPath,
+    rename_in: HashMap<String, ByPath>,
+    units: ByPath,
+    unit_file: HashMap<String, ByPath>,
     rules: Vec<Rule>,
     reading: Reading,
     table: Arc<UnitTable>,
+}
+
+/// What a setting says about paths, also by the paths without `[]`.
+#[derive(Clone, Debug, Default)]
+struct ByPath(HashMap<String, Named>);
+
+impl ByPath {
+    fn insert(&mut self, path: &Path, named: Named) {
+        let plain = glob::without_lists(path);
+        self.0.entry(plain).or_insert_with(|| named.clone());
+        self.0.insert(path.to_string(), named);
+    }
+
+    /// Returns what is said of a path, otherwise of one that differs in `[]` only.
+    fn get(&self, path: &Path) -> Option<&Named> {
+        let exact = self.0.get(&path.to_string());
+        exact.or_else(|| self.0.get(&glob::without_lists(path)))
+    }
+
+    /// Returns whether something is said of a path below this one, without `[]`.
+    fn has_below(&self, plain: &str) -> bool {
+        let mut paths = self.0.keys();
+        paths.any(|path| path.len() > plain.len() && path.starts_with(plain))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&String, &Named)> {
+        self.0.iter()
+    }
 }
 
 /// What a setting says about a path: a key or a unit.
@@ -98,7 +126,7 @@ impl Specs {
             auto: section.flag("auto", true)?,
             include: Glob::read(&section, "include", &reading.uses)?,
             exclude: Glob::read(&section, "exclude", &reading.uses)?,
-            style: KeyStyle::read(&section, &table)?,
+            style: KeyStyle::read(&section, &table, &reading.uses)?,
             rename: renames(
                 section.text_map("rename")?,
                 &section.at("rename"),
@@ -270,41 +298,33 @@ fn check_categories(specs: &Specs) -> Result<(), MappingError> {
     Err(MappingError::setting(setting, reason))
 }
 
-/// Reads a path of a setting that concerns one path of specs, in the form that [`Path`] writes.
-fn spec_path(setting: &str, path: &str) -> Result<String, MappingError> {
+/// Reads a path of a setting that concerns one path of specs.
+fn spec_path(setting: &str, path: &str) -> Result<Path, MappingError> {
     let parsed = Path::parse(path).and_then(|parsed| {
         glob::matchable(&parsed)?;
-        Ok(parsed.to_string())
+        Ok(parsed)
     });
     parsed.map_err(|reason| MappingError::setting(setting, reason))
 }
 
-fn renames(
-    pairs: Vec<(&str, &str)>,
-    setting: &str,
-    uses: &Uses,
-) -> Result<HashMap<String, Named>, MappingError> {
-    pairs
-        .into_iter()
-        .map(|(path, key)| {
-            let place = format!("{setting}.{path:?}");
-            let path = spec_path(&place, path)?;
-            key::checked(key).map_err(|reason| MappingError::setting(&place, reason))?;
-            Ok((path.clone(), named(key.to_owned(), setting, path, uses)))
-        })
-        .collect()
+fn renames(pairs: Vec<(&str, &str)>, setting: &str, uses: &Uses) -> Result<ByPath, MappingError> {
+    let mut by_path = ByPath::default();
+    for (path, key) in pairs {
+        let place = format!("{setting}.{path:?}");
+        let path = spec_path(&place, path)?;
+        key::checked(key).map_err(|reason| MappingError::setting(&place, reason))?;
+        by_path.insert(&path, named(key.to_owned(), setting, &path, uses));
+    }
+    Ok(by_path)
 }
 
-fn named(to: String, setting: &str, path: String, uses: &Uses) -> Named {
-    let used = uses.add(setting, path);
+fn named(to: String, setting: &str, path: &Path, uses: &Uses) -> Named {
+    let used = uses.add(setting, path.to_string());
     used.asked(false);
     Named { to, used }
 }
 
-fn rename_in(
-    section: &Section<'_>,
-    uses: &Uses,
-) -> Result<HashMap<String, HashMap<String, Named>>, MappingError> {
+fn rename_in(section: &Section<'_>, uses: &Uses) -> Result<HashMap<String, ByPath>, MappingError> {
     let mut by_category = HashMap::new();
     for (path, category, value) in section.entries("rename_in")? {
         let entries = Section::of(path.clone(), value)?.own_entries();
@@ -317,22 +337,16 @@ fn rename_in(
     Ok(by_category)
 }
 
-fn units(
-    section: &Section<'_>,
-    table: &UnitTable,
-    uses: &Uses,
-) -> Result<HashMap<String, Named>, MappingError> {
+fn units(section: &Section<'_>, table: &UnitTable, uses: &Uses) -> Result<ByPath, MappingError> {
     let setting = section.at("units");
-    section
-        .text_map("units")?
-        .into_iter()
-        .map(|(path, unit)| {
-            let place = format!("{setting}.{path:?}");
-            let path = spec_path(&place, path)?;
-            let unit = unit_id(&place, unit, table)?;
-            Ok((path.clone(), named(unit, &setting, path, uses)))
-        })
-        .collect()
+    let mut by_path = ByPath::default();
+    for (path, unit) in section.text_map("units")? {
+        let place = format!("{setting}.{path:?}");
+        let path = spec_path(&place, path)?;
+        let unit = unit_id(&place, unit, table)?;
+        by_path.insert(&path, named(unit, &setting, &path, uses));
+    }
+    Ok(by_path)
 }
 
 /// The id of the unit with this spelling.

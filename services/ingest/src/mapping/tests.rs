@@ -9,6 +9,7 @@ use vitrine_model::unit::UnitTable;
 
 use super::*;
 
+mod alone;
 mod alternatives;
 mod arithmetic;
 mod bounds;

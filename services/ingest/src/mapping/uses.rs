@@ -119,6 +119,18 @@ impl Uses {
         added
     }
 
+    /// The number of paths so far.
+    pub(crate) fn count(&self) -> usize {
+        self.known().len()
+    }
+
+    /// The paths that were added after so many others.
+    pub(crate) fn since(&self, count: usize) -> Vec<String> {
+        let known = self.known();
+        let added = known.iter().skip(count);
+        added.map(|one| one.path.clone()).collect()
+    }
+
     /// Forgets what was found, before another feed is read.
     pub(crate) fn reset(&self) {
         for one in self.known().iter() {
@@ -138,7 +150,8 @@ impl Uses {
         let named = |one: &Arc<Use>| Unmatched {
             setting: one.setting.clone(),
             path: one.path.clone(),
-            similar: similar(&one.path, seen.clone()),
+            similar: of_whole_row(&one.path, seen.clone())
+                .or_else(|| similar(&one.path, seen.clone())),
         };
         missed.map(named).collect()
     }
@@ -163,6 +176,12 @@ fn set(flag: &AtomicBool) {
     if !flag.load(Ordering::Relaxed) {
         flag.store(true, Ordering::Relaxed);
     }
+}
+
+/// The path from the whole row, if rows have it although none has it where the setting begins: inside of an item.
+fn of_whole_row<'s>(path: &str, mut seen: impl Iterator<Item = &'s str>) -> Option<String> {
+    let is_there = seen.any(|other| other == path);
+    is_there.then(|| format!("^.{path}"))
 }
 
 /// The maximum length of a path of a row that is compared with others.

@@ -19,7 +19,12 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     headline(report, f)?;
     read_as(report, f)?;
     counts(report, f)?;
-    reasons(f, "lines were rejected because", &report.rejected_for)?;
+    let rejected = if report.records.is_some() {
+        "products and reviews were rejected because"
+    } else {
+        "lines were rejected because"
+    };
+    reasons(f, rejected, &report.rejected_for)?;
     reasons(f, "values were dropped because", &report.dropped_for)?;
     reasons(f, "values were ignored because", &report.ignored_for)?;
     repeats(report, f)?;
@@ -85,14 +90,16 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
             "    for a line with their sku that has name, kind and category"
         )?;
     }
-    row(f, "values dropped", counts.dropped_values)?;
     let rare = [
         ("  gathered", counts.gathered),
         ("  skipped", counts.skipped),
-        ("values ignored", counts.ignored_values),
     ];
     let mut rare = rare.iter().filter(|(_, count)| *count > 0);
     rare.try_for_each(|(name, count)| row(f, name, *count))?;
+    row(f, "values dropped", counts.dropped_values)?;
+    if counts.ignored_values > 0 {
+        row(f, "values ignored", counts.ignored_values)?;
+    }
     if let Some(records) = report.records {
         record_counts(f, "products", records.products)?;
         record_counts(f, "reviews", records.reviews)?;
@@ -215,7 +222,7 @@ fn new_entries(report: &Report, f: &mut Formatter<'_>) -> Result {
     }
     for key in new.spec_keys.iter().take(MAX_KEYS) {
         writeln!(f, "    {:<36}{}", key.key, of_type(key))?;
-        values(f, report.spec_values.get(&key.key))?;
+        values(f, report, report.spec_values.get(&key.key))?;
     }
     rest(f, new.spec_keys.len(), MAX_KEYS, "spec keys")?;
     let is_new = |key: &String| new.spec_keys.iter().any(|new| new.key == *key);
@@ -230,17 +237,22 @@ fn new_entries(report: &Report, f: &mut Formatter<'_>) -> Result {
     row(f, "known spec keys", known.len() as u64)?;
     for (key, of_key) in known.iter().take(MAX_KEYS) {
         writeln!(f, "    {key}")?;
-        values(f, Some(of_key))?;
+        values(f, report, Some(of_key))?;
     }
     rest(f, known.len(), MAX_KEYS, "spec keys")
 }
 
-/// Writes values of a spec key, with their lines.
-fn values(f: &mut Formatter<'_>, values: Option<&Vec<SpecExample>>) -> Result {
+/// Writes values of a spec key, with their lines, and of several files with the file.
+fn values(f: &mut Formatter<'_>, report: &Report, values: Option<&Vec<SpecExample>>) -> Result {
     let values = values.into_iter().flatten();
-    let shown: Vec<String> = values
-        .map(|one| format!("{} (line {})", one.value, one.line))
-        .collect();
+    let shown = values.map(|SpecExample { value, file, line }| {
+        if report.read_as.len() > 1 {
+            format!("{value} ({file}, line {line})")
+        } else {
+            format!("{value} (line {line})")
+        }
+    });
+    let shown: Vec<String> = shown.collect();
     if shown.is_empty() {
         return Ok(());
     }

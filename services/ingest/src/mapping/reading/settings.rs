@@ -45,6 +45,7 @@ impl Reading {
                 return Err(section.invalid("on_bad", NO_NEXT));
             }
             reading.on_bad = on_bad;
+            reading.on_bad_is_set = true;
         }
         Ok(reading)
     }

@@ -7,6 +7,7 @@ use vitrine_model::review::Author;
 use super::super::field::Field;
 use super::super::path::Row;
 use super::super::problems::Problems;
+use super::super::product::text;
 
 /// The fields of an author: an id, a name or both.
 #[derive(Clone, Debug)]
@@ -16,24 +17,19 @@ pub(super) struct AuthorFields {
 }
 
 impl AuthorFields {
-    /// The author of a review from this origin. An author without an id in the mapping is another
-    /// one in each review: equal names do not make one person.
+    /// The author of a review from this origin. An author without an id is another one in each review: equal names do
+    /// not make one person.
     pub(super) fn author(
         &self,
         origin: &ExternalRef,
         row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<Author> {
-        let (local_id, name) = match (&self.id, &self.name) {
-            (Some(id), name) => {
-                let id = id.text(row, problems)?;
-                let name = name.as_ref().and_then(|name| name.text(row, problems));
-                (id.clone(), name.unwrap_or(id))
-            }
-            (None, Some(name)) => {
-                let name = name.text(row, problems)?;
-                (format!("review-{}", digest(&origin.external_id)), name)
-            }
+        let id = text(self.id.as_ref(), row, problems);
+        let name = text(self.name.as_ref(), row, problems);
+        let (local_id, name) = match (id, name) {
+            (Some(id), name) => (id.clone(), name.unwrap_or(id)),
+            (None, Some(name)) => (format!("review-{}", digest(&origin.external_id)), name),
             (None, None) => return None,
         };
         Some(Author {

@@ -1,4 +1,7 @@
 //! Paths with wildcards: `*` matches one step, `**` any number of steps.
+//!
+//! An element of XML that repeats is a list, and one that stands alone is not. So `a[].x` and `a.x` match alike,
+//! whether `a` is a list or not.
 
 use std::sync::Arc;
 
@@ -49,9 +52,21 @@ impl Glob {
         self.used.asked(true);
     }
 
-    /// Returns true if this matches the path.
+    /// How this matches the path, if it does.
+    pub(super) fn matching(&self, path: &[PathStep]) -> Option<Matching> {
+        let steps = self.path.steps();
+        if matches(steps, path) {
+            return Some(Matching::Path);
+        }
+        match steps.split_last() {
+            Some((PathStep::Each, list)) if matches(list, path) => Some(Matching::Items),
+            _ => None,
+        }
+    }
+
+    /// Returns true if this matches the path, or the items of a list at it.
     pub(super) fn matches_path(&self, path: &[PathStep]) -> bool {
-        matches(self.path.steps(), path)
+        self.matching(path).is_some()
     }
 
     /// Returns true if this matches the path or a prefix of it.
@@ -61,14 +76,31 @@ impl Glob {
 
     /// Returns true if this may match a path below this one.
     pub(super) fn is_below(&self, path: &[PathStep]) -> bool {
-        let steps = self.path.steps();
+        let (steps, path) = (self.path.steps(), without_end(path));
         let deep = steps.contains(&PathStep::AnyDeep);
-        deep || (steps.len() > path.len() && matches(&steps[..path.len()], path))
+        deep || (1..steps.len()).any(|length| matches(&steps[..length], path))
     }
 }
 
+/// How a glob matches a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Matching {
+    /// The path itself.
+    Path,
+    /// The items of the list at it, or its value as the only item.
+    Items,
+}
+
+/// The steps up to the `[]` that they end with.
+fn without_end(steps: &[PathStep]) -> &[PathStep] {
+    let ends = steps.iter().rposition(|step| *step != PathStep::Each);
+    &steps[..ends.map_or(0, |last| last + 1)]
+}
+
+/// Returns whether a glob matches a path. The `[]` that only one of them has before another step is skipped.
 fn matches(glob: &[PathStep], path: &[PathStep]) -> bool {
-    match (glob.split_first(), path.split_first()) {
+    let skips = |steps: &[PathStep]| steps.len() > 1 && steps[0] == PathStep::Each;
+    let here = match (glob.split_first(), path.split_first()) {
         (None, None) => true,
         (Some((PathStep::AnyDeep, rest)), _) => {
             (0..=path.len()).any(|skipped| matches(rest, &path[skipped..]))
@@ -77,7 +109,16 @@ fn matches(glob: &[PathStep], path: &[PathStep]) -> bool {
             (*step == PathStep::Any || step == found) && matches(glob, path)
         }
         _ => false,
-    }
+    };
+    here || (skips(glob) && matches(&glob[1..], path)) || (skips(path) && matches(glob, &path[1..]))
+}
+
+/// A path without the `[]` in it and at its end.
+pub(super) fn without_lists(path: &Path) -> String {
+    let mut plain = String::new();
+    let steps = path.steps().iter().filter(|step| **step != PathStep::Each);
+    steps.for_each(|step| step.push_to(&mut plain));
+    plain
 }
 
 /// Fails for paths that no spec has: those of single items, and those of the whole row.
@@ -90,6 +131,11 @@ pub(super) fn matchable(path: &Path) -> Result<(), String> {
             "{path}: the paths of specs begin below `from`; for a value of the whole line give the \
              path of any value of the item, also = true and template = \"{{{path}}}\""
         ));
+    }
+    if path.steps().is_empty() {
+        return Err(
+            "\".\" is the row itself, which is no spec; * and ** are all values of it".to_owned(),
+        );
     }
     let index = |step: &PathStep| matches!(step, PathStep::At(_) | PathStep::With(..));
     if !path.steps().iter().any(index) {
@@ -125,9 +171,21 @@ mod tests {
         for yes in ["a.b[].c", "*.*.*.c", "**.c", "**", "a.**"] {
             assert!(glob(yes).matches_path(path.steps()), "{yes}");
         }
-        for no in ["a.b", "*.c", "a.b[]", "**.d"] {
+        for alike in ["a.b.c", "a[].b.c", "*.b.c", "*.*.c", "a[].b[].c"] {
+            assert!(glob(alike).matches_path(path.steps()), "{alike}");
+        }
+        for no in ["a.b", "*.c", "a.b[]", "**.d", "a.b.c.d", "b.c"] {
             assert!(!glob(no).matches_path(path.steps()), "{no}");
         }
+        let alone = Path::parse("a.b").unwrap();
+        assert_eq!(glob("a.b[]").matching(alone.steps()), Some(Matching::Items));
+        assert_eq!(glob("a.b").matching(alone.steps()), Some(Matching::Path));
+        let inner = Path::parse("a.b[]").unwrap();
+        assert_eq!(glob("a.b").matching(inner.steps()), None);
+        assert_eq!(glob("a.b[]").matching(inner.steps()), Some(Matching::Path));
+        assert!(glob("a[].b").covers(path.steps()));
+        assert!(glob("a[].b.c").is_below(alone.steps()));
+        assert!(glob("a.b.c").is_below(inner.steps()));
         assert!(glob("a.*").covers(path.steps()));
         assert!(!glob("b").covers(path.steps()));
         assert!(glob("a.b.c").is_below(Path::parse("a").unwrap().steps()));

@@ -1,12 +1,15 @@
 //! Deriving spec keys from paths: `dimensions_mm.width` becomes `width`, `clocks.base` becomes
 //! `clocks_base`.
 
+use std::sync::Arc;
+
 use vitrine_model::spec::check_key;
 use vitrine_model::unit::UnitTable;
 
 use super::super::error::MappingError;
 use super::super::path::PathStep;
 use super::super::section::{Section, text};
+use super::super::uses::{Use, Uses};
 use super::unit_id;
 
 /// How keys are derived from paths.
@@ -15,9 +18,9 @@ pub(super) struct KeyStyle {
     /// Whether only the last step is used; otherwise all are joined.
     last: bool,
     /// Steps that are omitted.
-    omit: Vec<String>,
+    omit: Vec<(String, Arc<Use>)>,
     /// Suffixes of steps that name a unit, with the unit.
-    suffixes: Vec<(String, String)>,
+    suffixes: Vec<(String, String, Arc<Use>)>,
 }
 
 /// A key derived from a path, and the unit named by a suffix of a step.
@@ -28,7 +31,16 @@ pub(super) struct DerivedKey {
 }
 
 impl KeyStyle {
-    pub(super) fn read(section: &Section<'_>, table: &UnitTable) -> Result<Self, MappingError> {
+    pub(super) fn read(
+        section: &Section<'_>,
+        table: &UnitTable,
+        uses: &Uses,
+    ) -> Result<Self, MappingError> {
+        let used = |setting: &str, text: &str| {
+            let used = uses.add(section.at(setting), text);
+            used.asked(false);
+            used
+        };
         let last = section.choice("keys", &[("joined", false), ("last", true)])?;
         let omit = section.texts("omit")?;
         let suffixes: Result<_, MappingError> = section
@@ -36,12 +48,15 @@ impl KeyStyle {
             .into_iter()
             .map(|(path, suffix, value)| {
                 let unit = unit_id(&path, text(path.clone(), value)?, table)?;
-                Ok((suffix.clone(), unit))
+                Ok((suffix.clone(), unit, used("unit_suffixes", suffix)))
             })
             .collect();
         Ok(Self {
             last: last.unwrap_or(false),
-            omit: omit.into_iter().map(str::to_owned).collect(),
+            omit: omit
+                .into_iter()
+                .map(|step| (step.to_owned(), used("omit", step)))
+                .collect(),
             suffixes: suffixes?,
         })
     }
@@ -50,7 +65,7 @@ impl KeyStyle {
     pub(super) fn derive(&self, path: &[PathStep]) -> DerivedKey {
         let mut unit = None;
         let steps = path.iter().filter_map(|step| match step {
-            PathStep::Key(key) if !self.omit.contains(key) => Some(key.as_str()),
+            PathStep::Key(key) if !self.omits(key) => Some(key.as_str()),
             _ => None,
         });
         let mut words: Vec<&str> = Vec::new();
@@ -68,12 +83,21 @@ impl KeyStyle {
         }
     }
 
+    fn omits(&self, key: &str) -> bool {
+        let omitted = self.omit.iter().find(|(step, _)| step == key);
+        omitted.inspect(|(_, used)| used.asked(true)).is_some()
+    }
+
     fn without_suffix<'k>(&self, step: &'k str) -> (&'k str, Option<&str>) {
-        let mut endings = self.suffixes.iter().filter_map(|(suffix, unit)| {
+        let mut endings = self.suffixes.iter().filter_map(|(suffix, unit, used)| {
             let word = step.strip_suffix(suffix.as_str())?;
-            (!word.is_empty()).then_some((word, Some(unit.as_str())))
+            (!word.is_empty()).then_some((word, unit.as_str(), used))
         });
-        endings.next().unwrap_or((step, None))
+        let ending = endings.next();
+        ending.map_or((step, None), |(word, unit, used)| {
+            used.asked(true);
+            (word, Some(unit))
+        })
     }
 }
 
@@ -130,7 +154,13 @@ mod tests {
 
     fn style(toml: &str) -> KeyStyle {
         let table = toml.parse().unwrap();
-        KeyStyle::read(&Section::new("specs", &table), &UnitTable::built_in()).unwrap()
+        let uses = Uses::default();
+        KeyStyle::read(
+            &Section::new("specs", &table),
+            &UnitTable::built_in(),
+            &uses,
+        )
+        .unwrap()
     }
 
     fn make(style: &KeyStyle, path: &str) -> (Option<String>, Option<String>) {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::super::path::{Path, PathStep};
 use super::super::reading::{OnBad, Reading};
-use super::glob::Glob;
+use super::glob::{Glob, without_lists};
 use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
 use super::{Named, RowKind, Specs};
@@ -16,8 +18,6 @@ pub(super) struct PathPlan {
     pub(super) skip: bool,
     /// How the values are read; usually one reading.
     pub(super) readings: Vec<SpecReading>,
-    /// How a list is mapped.
-    pub(super) list: List,
     /// The key for the number of items of a list, if any.
     pub(super) count_key: Option<String>,
 }
@@ -26,9 +26,27 @@ impl PathPlan {
     pub(super) const SKIP: Self = Self {
         skip: true,
         readings: Vec::new(),
-        list: List::Each,
         count_key: None,
     };
+
+    /// Returns true if what is inside of the items of a list may be read: the first reading, which is the usual one,
+    /// takes them one by one.
+    pub(super) fn opens(&self, items: &[Value]) -> bool {
+        let usual = self.readings.first().filter(|usual| !usual.also);
+        usual.is_none_or(|usual| !usual.list_of(items).is_whole())
+    }
+
+    /// Returns true if only the first item of a list is read.
+    pub(super) fn takes_first(&self, items: &[Value]) -> bool {
+        let usual = self.readings.first().filter(|usual| !usual.also);
+        usual.is_some_and(|usual| usual.list_of(items) == List::First)
+    }
+
+    /// Returns true if the number of items of a list becomes a spec.
+    pub(super) fn counts(&self) -> bool {
+        let counts = |reading: &SpecReading| reading.options.list == Some(List::Count);
+        self.count_key.is_some() || self.readings.iter().any(counts)
+    }
 
     /// Returns true if whole objects become specs.
     pub(super) fn takes_objects(&self) -> bool {
@@ -58,7 +76,7 @@ impl Specs {
         for rule in &first {
             options.add(&rule.options);
         }
-        let (list, count_key) = (options.list, options.count_key.clone());
+        let count_key = options.count_key.clone();
         let mut readings = Vec::new();
         // Asked in any case: what `include` names is there, also where a rule reads it.
         let is_mapped = self.is_mapped(kind, &parsed);
@@ -76,7 +94,6 @@ impl Specs {
         Arc::new(PathPlan {
             skip: readings.is_empty() && !self.has_mapped_descendants(kind, &parsed),
             readings,
-            list: list.unwrap_or(List::Each),
             count_key,
         })
     }
@@ -101,7 +118,6 @@ impl Specs {
 
     /// Returns true if a path is read without a rule.
     fn is_mapped(&self, kind: &RowKind<'_>, path: &Path) -> bool {
-        let text = path.to_string();
         let mut including = self
             .include
             .iter()
@@ -112,25 +128,24 @@ impl Specs {
         let automatic = self.auto && self.include.is_empty();
         automatic
             || included
-            || self.renamed(kind.category, &text).is_some()
-            || self.units.contains_key(&text)
+            || self.renamed(kind.category, path).is_some()
+            || self.units.get(path).is_some()
     }
 
     /// Returns true if something below the path may be read.
     fn has_mapped_descendants(&self, kind: &RowKind<'_>, path: &Path) -> bool {
-        let text = path.to_string();
-        let below = |named: &String| named.len() > text.len() && named.starts_with(&text);
+        let plain = without_lists(path);
         let in_category = self.rename_in.get(kind.category);
         self.include.iter().any(|glob| glob.is_below(path.steps()))
             || self
                 .rules_of(kind)
                 .any(|rule| rule.may_apply_below(kind.category, path.steps()))
-            || self.rename.keys().any(below)
-            || self.units.keys().any(below)
-            || in_category.is_some_and(|renames| renames.keys().any(below))
+            || self.rename.has_below(&plain)
+            || self.units.has_below(&plain)
+            || in_category.is_some_and(|renames| renames.has_below(&plain))
     }
 
-    fn renamed(&self, category: &str, path: &str) -> Option<&Named> {
+    fn renamed(&self, category: &str, path: &Path) -> Option<&Named> {
         let in_category = self
             .rename_in
             .get(category)
@@ -145,18 +160,17 @@ impl Specs {
         mut options: RuleOptions,
         rules: &[&Rule],
     ) -> SpecReading {
-        let text = path.to_string();
         let derived = self.style.derive(path.steps());
         let in_file = self
             .unit_file
             .get(category)
-            .and_then(|units| units.get(&text));
-        let unit = in_file.or_else(|| self.units.get(&text)).map(Named::take);
+            .and_then(|units| units.get(path));
+        let unit = in_file.or_else(|| self.units.get(path)).map(Named::take);
         let unit = unit
             .or(derived.unit)
             .and_then(|unit| Some(self.table.find(&unit)?.id.clone()));
         options.unit = options.unit.or(unit);
-        let renamed = self.renamed(category, &text).map(Named::take);
+        let renamed = self.renamed(category, path).map(Named::take);
         let key = options.key.take().or(renamed).map_or(derived.key, Ok);
         let mut by: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
         if by.is_empty() {
@@ -175,11 +189,14 @@ impl Specs {
             units.map_err(|reason| format!("split: {reason}"))?;
             Ok(reading)
         });
+        let of_items = |rule: &&Rule| rule.is_of_items(path.steps());
         let on_bad = reading.as_ref().map(|reading| reading.on_bad);
         SpecReading {
             drops: on_bad
                 .is_ok_and(OnBad::drops)
                 .then(|| format!("{}.", self.noun())),
+            also: rules.iter().any(|rule| rule.also),
+            of_items: !rules.is_empty() && rules.iter().all(of_items),
             by: by.join(", "),
             key,
             options,

@@ -13,7 +13,7 @@ use super::super::reading::Reading;
 use super::super::section::{Section, numbered};
 use super::super::template::{Parts, Template};
 use super::super::uses::{UsedPath, Uses};
-use super::glob::Glob;
+use super::glob::{Glob, Matching};
 use super::{key, unit_id};
 
 /// A rule. If several match a path, later ones extend and override earlier ones.
@@ -75,6 +75,13 @@ pub(super) enum List {
     Join,
     /// The number of items.
     Count,
+}
+
+impl List {
+    /// Returns true if a list is mapped as a whole.
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self, Self::Join | Self::Count)
+    }
 }
 
 const LISTS: [(&str, List); 4] = [
@@ -147,9 +154,12 @@ const DEPENDENT: [Dependent; 4] = [
     Dependent {
         setting: "where_item",
         is_set: |options| options.where_item.is_some(),
-        has_support: |options| options.parts.value.is_some() || options.template.is_some(),
-        reason: "has no effect: it is a condition on the objects of `value_from` or `template`, which no \
-                 rule has; `where` is one on the row",
+        has_support: |options| {
+            let takes_objects = options.parts.value.is_some() || options.template.is_some();
+            takes_objects || options.list == Some(List::Count)
+        },
+        reason: "has no effect: it is a condition on the objects of `value_from`, `template` or list = \"count\", \
+                 which no rule has; `where` is one on the row",
     },
 ];
 
@@ -212,6 +222,13 @@ impl Rule {
     /// Returns true if the rule applies to this path in this category, where its condition holds.
     pub(super) fn may_apply_to(&self, category: &str, path: &[PathStep]) -> bool {
         self.is_in(category) && self.paths.iter().any(|glob| glob.matches_path(path))
+    }
+
+    /// Returns true if the rule is about the items of the list at this path, and not about the list as an item of
+    /// another one.
+    pub(super) fn is_of_items(&self, path: &[PathStep]) -> bool {
+        let matching = self.paths.iter().filter_map(|glob| glob.matching(path));
+        matching.min() == Some(Matching::Items)
     }
 
     /// Returns true if the rule may apply to a path below this one.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue, ValueType, check_qualifier, check_value};
+use vitrine_model::spec::{
+    MAX_SPECS, Spec, SpecValue, ValueType, check_qualifier, check_value, with_unit,
+};
 use vitrine_model::unit::UnitTable;
 
 use super::super::number::shortened;
@@ -14,7 +16,7 @@ use super::super::pieces::pieces;
 use super::super::reading::{Given, OnBad, Reading, Scalar, text_of};
 use super::super::uses::UsedPath;
 use super::key;
-use super::rule::{RuleOptions, SPEC_PARTS};
+use super::rule::{List, RuleOptions, SPEC_PARTS};
 
 /// How a value is mapped to specs.
 #[derive(Clone, Debug)]
@@ -23,6 +25,10 @@ pub(super) struct SpecReading {
     pub(super) by: String,
     /// The key, or the reason why there is none.
     pub(super) key: Result<String, String>,
+    /// Whether this is an additional reading of the value.
+    pub(super) also: bool,
+    /// Whether the rules are about the items of a list.
+    pub(super) of_items: bool,
     /// The options of the rules.
     pub(super) options: RuleOptions,
     /// How the value is read, or the reason why it cannot be.
@@ -38,6 +44,8 @@ pub(super) struct SpecReading {
 pub(super) struct Mapped {
     pub(super) specs: Vec<Spec>,
     pub(super) bad: Vec<String>,
+    /// Whether the mapping leaves the value out.
+    pub(super) is_left_out: bool,
 }
 
 type Read = Result<Vec<Spec>, String>;
@@ -47,17 +55,25 @@ impl From<Read> for Mapped {
         match read {
             Ok(specs) => Self {
                 specs,
-                bad: Vec::new(),
+                ..Self::default()
             },
             Err(reason) => Self {
-                specs: Vec::new(),
                 bad: vec![reason],
+                ..Self::default()
             },
         }
     }
 }
 
 impl Mapped {
+    /// A value that the mapping leaves out.
+    fn left_out() -> Self {
+        Self {
+            is_left_out: true,
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, read: Read) {
         match read {
             Ok(specs) => self.specs.extend(specs),
@@ -73,9 +89,18 @@ impl Mapped {
         let specs: Vec<String> = self
             .specs
             .iter()
-            .map(|spec| format!("{} = {}", spec.key, spec.value.display()))
+            .map(|spec| format!("{} = {}", spec.key, exact(&spec.value)))
             .collect();
         Ok((!specs.is_empty()).then(|| specs.join(", ")))
+    }
+}
+
+/// A value for people with all digits of its number.
+fn exact(value: &SpecValue) -> String {
+    match value {
+        SpecValue::Number(number) => number.to_string(),
+        SpecValue::Quantity { value, unit } => with_unit(&value.to_string(), unit),
+        other => other.display(),
     }
 }
 
@@ -83,6 +108,14 @@ impl SpecReading {
     /// Returns true if whole objects are read.
     pub(super) fn takes_objects(&self) -> bool {
         self.options.template.is_some() || self.options.parts.value.is_some()
+    }
+
+    /// How a list is mapped. Rules for `a[]` are about the inner lists of a list of lists.
+    pub(super) fn list_of(&self, items: &[Value]) -> List {
+        if self.of_items && items.iter().any(Value::is_array) {
+            return List::Each;
+        }
+        self.options.list.unwrap_or(List::Each)
     }
 
     /// The name of a spec in rejections, if it is left out when the catalogue refuses it.
@@ -111,13 +144,16 @@ impl SpecReading {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
         if let Some(template) = &self.options.template {
             if !self.takes(row.at(raw)) {
-                return Ok(Mapped::default());
+                return Ok(Mapped::left_out());
             }
             let text = template.fill(row.at(raw), reading)?;
             let filled = text.map(|text| self.cut(Given::Plain(&text), reading));
             return Ok(filled.unwrap_or_default());
         }
         if self.options.parts.value.is_some() && raw.is_object() {
+            if !self.takes(row.at(raw)) {
+                return Ok(Mapped::left_out());
+            }
             return Ok(self.object(row.at(raw), reading).into());
         }
         if self.options.parts.unit.is_some() {
@@ -168,13 +204,14 @@ impl SpecReading {
         Ok(self.cut(Given::Plain(&texts.join(separator)), reading))
     }
 
-    /// Maps a list to the number of its items.
+    /// Maps a list to the number of its items, but those that the rule leaves out.
     #[expect(
         clippy::cast_precision_loss,
         reason = "lists have fewer than 2^53 items"
     )]
-    pub(super) fn count(&self, items: &[Value]) -> Mapped {
-        let number = SpecValue::Number(items.len() as f64);
+    pub(super) fn count(&self, items: &[Value], row: Row<'_>) -> Mapped {
+        let items = items.iter().filter(|item| self.takes(row.at(item))).count();
+        let number = SpecValue::Number(items as f64);
         let key = self.key.clone();
         key.map(|key| vec![self.spec(key, number)]).into()
     }
@@ -275,9 +312,6 @@ impl SpecReading {
 
     /// Maps an object that contains the parts of a spec.
     fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
-        if !self.takes(object) {
-            return Ok(Vec::new());
-        }
         let parts = &self.options.parts;
         let text = |path: &Option<UsedPath>| {
             let raw = path.as_ref().and_then(|path| path.first(object));

@@ -8,9 +8,9 @@ use super::super::error::MappingError;
 use super::super::path::Path;
 use super::super::section::Section;
 use super::super::uses::Uses;
-use super::{Named, Specs, named};
+use super::{ByPath, Specs, named};
 
-type Units = HashMap<String, HashMap<String, Named>>;
+type Units = HashMap<String, ByPath>;
 
 /// Reads the unit file of a section, if it has one.
 pub(super) fn read(
@@ -43,8 +43,7 @@ fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Units, String> {
         let path = Path::parse(&row[1]).map_err(|reason| format!("{:?}: {reason}", &row[1]))?;
         let of_category = units.entry(row[0].to_owned()).or_default();
         let setting = format!("{setting}, {}", &row[0]);
-        let named = named(row[2].to_owned(), &setting, path.to_string(), uses);
-        of_category.insert(path.to_string(), named);
+        of_category.insert(&path, named(row[2].to_owned(), &setting, &path, uses));
     }
     Ok(units)
 }
@@ -52,7 +51,7 @@ fn parse(text: &str, setting: &str, uses: &Uses) -> Result<Units, String> {
 /// Fails for unknown units, unless a rule decides how the path is mapped.
 pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
     for (category, units) in &specs.unit_file {
-        for (path, unit) in units {
+        for (path, unit) in units.iter() {
             let unit = &unit.to;
             if specs.table.find(unit).is_none() && !has_rule(specs, category, path) {
                 let reason = format!(

@@ -77,6 +77,8 @@ impl Walk<'_> {
         }
         match value {
             Value::Array(items) => self.list(value, items, &plan),
+            // An element of XML that stands alone is a list of itself.
+            one if plan.counts() => self.list(value, std::slice::from_ref(one), &plan),
             Value::Object(object) if !plan.takes_objects() => self.entries(object),
             value => self.read(value, &plan),
         }
@@ -86,14 +88,27 @@ impl Walk<'_> {
         if let Some(key) = &plan.count_key {
             self.count(key, items.len());
         }
-        match plan.list {
-            List::Count => self.every_reading(plan, value, |reading, _| reading.count(items)),
-            List::Join if items.is_empty() => {}
-            List::Join => {
-                self.every_reading(plan, value, |reading, row| reading.joined(items, row));
+        for reading in &plan.readings {
+            match reading.list_of(items) {
+                List::Count => self.reading(reading, value, |row| reading.count(items, row)),
+                List::Join if !items.is_empty() => {
+                    self.reading(reading, value, |row| reading.joined(items, row));
+                }
+                _ => {}
             }
-            List::First => items.iter().take(1).for_each(|item| self.item(item, plan)),
-            List::Each => items.iter().for_each(|item| self.item(item, plan)),
+        }
+        let opens = plan.opens(items);
+        for (at, item) in items.iter().enumerate() {
+            let nested = match item {
+                Value::Object(_) => !plan.takes_objects(),
+                other => other.is_array(),
+            };
+            if nested && opens && (at == 0 || !plan.takes_first(items)) {
+                self.inside(item);
+            }
+            if !nested {
+                self.item(item, at, items, plan);
+            }
         }
     }
 
@@ -110,52 +125,61 @@ impl Walk<'_> {
         self.push(spec);
     }
 
-    /// Reads an item of a list. Values are read by the plan of the list; nested lists and objects
-    /// by the plan of the path with `[]`, unless the plan of the list takes objects.
-    fn item(&mut self, item: &Value, plan: &PathPlan) {
-        let nested = match item {
-            Value::Object(_) => !plan.takes_objects(),
-            other => other.is_array(),
-        };
-        if !nested {
-            self.read(item, plan);
-            return;
-        }
+    /// Reads a list or an object in a list by the plan of the path with `[]`.
+    fn inside(&mut self, item: &Value) {
         let length = self.path.len();
         self.path.push_str("[]");
-        self.visit(item);
+        let plan = self.plan();
+        match item {
+            _ if plan.skip || self.too_many => {}
+            Value::Object(object) if !plan.takes_objects() => self.entries(object),
+            Value::Array(items) => self.list(item, items, &plan),
+            item => self.read(item, &plan),
+        }
         self.path.truncate(length);
     }
 
-    fn read(&mut self, value: &Value, plan: &PathPlan) {
-        self.every_reading(plan, value, |reading, row| reading.specs(value, row));
+    /// Reads an item of a list by the readings that take items one by one.
+    fn item(&mut self, item: &Value, at: usize, items: &[Value], plan: &PathPlan) {
+        for reading in &plan.readings {
+            let list = reading.list_of(items);
+            if list == List::Each || (list == List::First && at == 0) {
+                self.reading(reading, item, |row| reading.specs(item, row));
+            }
+        }
     }
 
-    fn every_reading(
-        &mut self,
-        plan: &PathPlan,
-        value: &Value,
-        read: impl Fn(&SpecReading, Row<'_>) -> Mapped,
-    ) {
+    fn read(&mut self, value: &Value, plan: &PathPlan) {
         for reading in &plan.readings {
-            let mapped = read(reading, self.row);
-            let field = || self.field();
-            let traced = self.row.traced.then(field);
+            self.reading(reading, value, |row| reading.specs(value, row));
+        }
+    }
+
+    fn reading(
+        &mut self,
+        reading: &SpecReading,
+        value: &Value,
+        read: impl FnOnce(Row<'_>) -> Mapped,
+    ) {
+        let mapped = read(self.row);
+        let field = || self.field();
+        let traced = self.row.traced.then(field);
+        if !mapped.is_left_out {
             self.problems.trace(|| Traced {
                 setting: reading.by.clone(),
                 path: traced.unwrap_or_default(),
                 raw: shortened(&value.to_string()),
                 value: mapped.shown(),
             });
-            for spec in mapped.specs {
-                let droppable = reading.droppable(&spec.key);
-                if self.push(spec) {
-                    self.collected.droppable.extend(droppable);
-                }
+        }
+        for spec in mapped.specs {
+            let droppable = reading.droppable(&spec.key);
+            if self.push(spec) {
+                self.collected.droppable.extend(droppable);
             }
-            for reason in mapped.bad {
-                self.bad(reading, reason);
-            }
+        }
+        for reason in mapped.bad {
+            self.bad(reading, reason);
         }
     }
 

@@ -74,7 +74,11 @@ fn next_field(on_bad: &str) -> [String; 8] {
             "price = [{{ amount = {{ from = \"a\", {on_bad} }}, {currency} }}, {{ amount = \"b\", {currency} }}]"
         ),
         format!("supplier = {{ name = \"name\", country = {paths} }}"),
-        format!("media = {{ url = {list} }}"),
+        // A bad picture alone does not cost the product.
+        format!(
+            "media = {{ url = {} }}",
+            list.replace("\"b\"", "{ from = \"b\", on_bad = \"reject_line\" }")
+        ),
         format!("media = {{ url = {paths} }}"),
     ]
 }

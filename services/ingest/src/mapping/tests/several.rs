@@ -254,6 +254,85 @@ fn rows_of_other_files_are_added_by_a_key() {
     );
 }
 
+/// A mapping with joins of these files.
+fn joins(settings: &str) -> Result<Mapping, MappingError> {
+    Mapping::parse(&with(settings), &mut |name| {
+        Ok(match name {
+            "facts.csv" => b"product,code,value\n1,C1,red\n1,C2,40\n".to_vec(),
+            "terms.csv" => b"code,term,owner\nC1,Colour,T\nC2,Height,\n".to_vec(),
+            _ => b"code,name\nT,Tarn\n".to_vec(),
+        })
+    })
+}
+
+#[test]
+fn joins_are_made_in_the_order_in_which_they_need_each_other() {
+    let settings = "[join.after]\nfile = \"makers.csv\"\nkey = \"code\"\nfrom = \"first.owner\"\n\
+                    [join.first]\nfile = \"terms.csv\"\nkey = \"code\"\nfrom = \"code\"\n";
+    let mut row = json!({"id": 1, "name": "Lamp", "code": "C1"});
+    joins(settings).unwrap().join(&mut row, &json!(1)).unwrap();
+    assert_eq!(row["after"]["name"], "Tarn");
+    let circle = settings.replace("from = \"code\"", "from = { template = \"{after.name}\" }");
+    let refused = joins(&circle).unwrap_err().to_string();
+    assert!(
+        refused.contains("can never be made: join.after needs join.first needs join.after"),
+        "{refused}"
+    );
+    let itself = settings.replace("\"first.owner\"", "\"after.owner\"");
+    let refused = joins(&itself).unwrap_err().to_string();
+    assert!(refused.contains("join.after needs join.after"), "{refused}");
+}
+
+#[test]
+fn items_of_a_list_that_was_joined_get_rows_of_a_third_file() {
+    let settings = "[join.facts]\nfile = \"facts.csv\"\nkey = \"product\"\nfrom = \"id\"\nmany = true\n\
+                    [join.about]\neach = \"facts\"\nfile = \"terms.csv\"\nkey = \"code\"\nfrom = \"code\"\n";
+    let text = settings.to_owned();
+    let mapping = joins(&text).unwrap();
+    let mut row = json!({"id": 1, "name": "Lamp"});
+    mapping.join(&mut row, &json!(1)).unwrap();
+    let terms = row["facts"].as_array().unwrap().iter();
+    let terms: Vec<&str> = terms
+        .map(|fact| fact["about"]["term"].as_str().unwrap())
+        .collect();
+    assert_eq!(terms, ["Colour", "Height"]);
+    let mut none = json!({"id": 2, "name": "Lamp"});
+    mapping.join(&mut none, &json!(2)).unwrap();
+    assert_eq!(none, json!({"id": 2, "name": "Lamp"}));
+    assert_eq!(mapping.unpaired(), [("facts".to_owned(), 1)]);
+    for (each, row) in [
+        ("a.b", json!({"a": {"b": {"code": "C1"}}})),
+        ("a[].b[]", json!({"a": [{"b": [{"code": "C1"}]}]})),
+    ] {
+        let mut row = row;
+        let one = settings.replace("each = \"facts\"", &format!("each = \"{each}\""));
+        joins(&one).unwrap().join(&mut row, &json!(1)).unwrap();
+        assert!(row.to_string().contains("Colour"), "{row}");
+    }
+    let mut texts = json!({"id": 1, "tags": ["C1"]});
+    let one = settings
+        .replace("each = \"facts\"", "each = \"tags\"")
+        .replace("from = \"code\"", "from = \".\"");
+    let rejected = joins(&one)
+        .unwrap()
+        .join(&mut texts, &json!(1))
+        .unwrap_err();
+    assert!(rejected.reason.contains("are no objects"), "{rejected:?}");
+    assert!(joins(&settings.replace("\"facts\"\nfile", "\"facts[0]\"\nfile")).is_err());
+}
+
+#[test]
+fn rows_that_the_mapping_leaves_out_lack_nothing() {
+    let settings = "[join.about]\nfile = \"terms.csv\"\nkey = \"code\"\nfrom = \"code\"\n";
+    let text = with(settings) + "where = { type = \"lamp\" }\n";
+    let mapping = Mapping::parse(&text, &mut |_| Ok(b"code,term\nC1,Colour\n".to_vec())).unwrap();
+    for (kind, number) in [("lamp", 1), ("desk", 2)] {
+        let mut row = json!({"id": number, "name": "x", "type": kind, "code": "C9"});
+        mapping.join(&mut row, &json!(number)).unwrap();
+    }
+    assert_eq!(mapping.unpaired(), [("about".to_owned(), 1)]);
+}
+
 #[test]
 fn files_that_cannot_be_joined_are_refused_with_their_lines() {
     let one = JOINS.replace("many = true", "");
