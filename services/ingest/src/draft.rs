@@ -18,9 +18,11 @@ use crate::mapping::{
     self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingOutput, Problems, Repeated, Unmatched,
 };
 
+mod continued;
 mod mapper;
 mod repeats;
 
+pub(crate) use continued::Continued;
 pub(crate) use mapper::Mapper;
 use mapper::{Content, MappedLine, MappedRow};
 
@@ -101,6 +103,8 @@ pub struct Records {
 /// Maps a feed to batches of drafts.
 pub struct Drafter<'m> {
     pub(crate) mapper: Mapper<'m>,
+    /// What lines may continue, for [`Drafter::batch`].
+    continued: Continued,
     derived: HashSet<u64>,
     ids: Ids,
     seen: BTreeSet<String>,
@@ -166,6 +170,7 @@ impl<'m> Drafter<'m> {
         let rows = Arc::default();
         Self {
             mapper: Mapper::new(mapping, &rows),
+            continued: Continued::new(mapping),
             derived: HashSet::new(),
             ids: Ids::default(),
             seen: BTreeSet::new(),
@@ -194,6 +199,7 @@ impl<'m> Drafter<'m> {
 
     /// The ids that repeat in the file that ends here.
     pub fn end_of_file(&mut self) -> Repeats {
+        self.continued = Continued::new(self.mapping());
         self.ids.take()
     }
 
@@ -208,7 +214,8 @@ impl<'m> Drafter<'m> {
 
     /// As [`Drafter::batch`], for any source of lines.
     fn batch_of(&mut self, feed: &mut impl Iterator<Item = FeedLine>) -> Option<Batch> {
-        let lines = Room::of_batch().lines(feed, BATCH_LINES, BATCH_BYTES);
+        let mut continuing = self.continued.of(feed);
+        let lines = Room::of_batch().lines(&mut continuing, BATCH_LINES, BATCH_BYTES);
         if lines.is_empty() {
             return None;
         }

@@ -31,6 +31,7 @@ mod product;
 mod reading;
 mod records;
 mod review;
+mod rows;
 mod section;
 mod shape;
 mod shipped;
@@ -43,6 +44,7 @@ use product::ProductMapping;
 use reading::Reading;
 use records::Records;
 use review::ReviewMapping;
+use rows::RowSettings;
 use section::Section;
 use shape::ShapeUse;
 use uses::Uses;
@@ -53,6 +55,7 @@ pub(crate) use path::Row;
 pub(crate) use problems::Problems;
 pub use problems::Traced;
 pub(crate) use records::{Mapped, Repeated};
+pub(crate) use rows::{FillDown, is_empty};
 pub use shipped::shipped;
 pub(crate) use uses::MAX_COMPARED_BYTES;
 pub use uses::Unmatched;
@@ -79,6 +82,7 @@ pub struct Mapping {
     reviews: Vec<(Records, ReviewMapping)>,
     derived: bool,
     joins: Vec<Join>,
+    rows: RowSettings,
     shapes: Vec<ShapeUse>,
     uses: Uses,
 }
@@ -186,10 +190,12 @@ impl Mapping {
         defaults.map_or(Ok(()), Section::finish)?;
         let joins = join::read(&section, &reading)?;
         let form = form::read(&section)?;
+        let rows = RowSettings::read(&section)?;
         let mapping = Self {
             system: system(&section)?,
             notice: section.text("notice")?.map(str::to_owned),
-            shapes: shape::uses(&form, &reading.uses),
+            shapes: shape::uses(&form, &rows, &reading.uses),
+            rows,
             form,
             joins: Vec::new(),
             products: products(&section, &reading, read_table)?,
@@ -221,6 +227,11 @@ impl Mapping {
         self.notice.as_deref()
     }
 
+    /// Which cells mean the ones above if they are empty.
+    pub(crate) fn fill_down(&self) -> Option<&FillDown> {
+        self.rows.fill_down.as_ref()
+    }
+
     /// How the files of the feed are read.
     #[must_use]
     pub const fn form(&self) -> &FeedForm {
@@ -244,11 +255,13 @@ impl Mapping {
         &self.uses
     }
 
-    /// Adds the rows of other files to a row.
+    /// Changes a row as the mapping wants it, and adds the rows of other files to it.
     ///
     /// # Errors
     /// What is wrong with the row.
     pub(crate) fn join(&self, row: &mut Value, number: &Value) -> Result<(), Rejection> {
+        let changed = self.rows.apply(row);
+        changed.map_err(|reason| Rejection::new("line", reason))?;
         self.shapes.iter().for_each(|shape| shape.ask(row));
         let mut unpaired = Vec::new();
         for join in &self.joins {

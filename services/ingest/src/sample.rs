@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use vitrine_formats::{Feed, FeedError, Feeds, Row};
 
-use crate::draft::Drafter;
+use crate::draft::{Continued, Drafter};
 use crate::mapping::{self, Mapping, Traced, Unmatched};
 
 /// The maximum number of characters of a row that are shown.
@@ -66,7 +66,10 @@ fn sample(feed: Feed, mapping: &Mapping, rows: usize) -> Sample {
         read_as: format!("{} is {}", feed.name(), feed.described()),
         ..Sample::default()
     };
-    let lines = feed
+    let mut feed = feed;
+    let mut continued = Continued::new(mapping);
+    let lines = continued
+        .of(&mut feed)
         .filter(|line| !matches!(line.row, Row::Blank | Row::Gathered))
         .take(rows);
     for line in lines {

@@ -34,6 +34,8 @@ enum Source {
     Text(Field, Option<String>),
     /// Several such texts, of which one is picked.
     Texts(Items, Option<String>, Pick),
+    /// A text with several such texts, which this separates.
+    Cut(Field, String, Option<String>, Pick),
     /// The first of these that has names. The flag is false if it is one of another such list.
     First(Vec<Category>, bool),
 }
@@ -139,6 +141,12 @@ impl Category {
                 let texts = items.texts(row, problems).into_iter();
                 pick.one(texts.map(|text| split(&text, separator.as_deref())))
             }
+            Source::Cut(field, cut_at, separator, pick) => {
+                let text = field.text(row, problems)?;
+                let texts = unescaped_pieces(&text, cut_at).into_iter();
+                let texts = texts.map(|text| unescaped(&text, cut_at));
+                pick.one(texts.map(|text| split(&text, separator.as_deref())))
+            }
             Source::First(all, last) => {
                 problems.first_of(all, *last, |one, problems| one.known_names(row, problems))
             }
@@ -229,6 +237,11 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingEr
     let picks = [("first", Pick::First), ("deepest", Pick::Deepest)];
     let pick = section.choice("pick", &picks)?;
     let several = section.value("from").and_then(toml::Value::as_str);
+    let cut_at = section.text("cut_at")?.filter(|text| !text.is_empty());
+    if let (Some(cut_at), Some(pick), true) = (cut_at, pick, table.is_empty()) {
+        let field = Field::of_one(section, &defaults.keeping_lines())?.without_cut();
+        return Ok(Source::Cut(field, cut_at.to_owned(), separator, pick));
+    }
     match (pick, several) {
         (Some(pick), Some(path)) if table.is_empty() => {
             let reading = defaults.with(section)?;
@@ -236,7 +249,8 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<Source, MappingEr
             return Ok(Source::Texts(items, separator, pick));
         }
         (Some(_), _) => {
-            let reason = "is for the texts at one path, with from = \"path[]\" and without table";
+            let reason =
+                "is for several texts, with from = \"path[]\" or cut_at, and without table";
             return Err(section.invalid("pick", reason));
         }
         (None, Some(path)) if path.contains("[]") => {
@@ -287,8 +301,19 @@ fn read_level(
     level: &toml::Value,
     defaults: &Reading,
 ) -> Result<Level, MappingError> {
-    match level.as_str() {
-        Some(path) if path.contains("[]") => Items::read(setting, path, defaults).map(Level::Items),
+    if let Some(path) = level.as_str().filter(|path| path.contains("[]")) {
+        return Items::read(setting, path, defaults).map(Level::Items);
+    }
+    let table = level.as_table().map(|table| Section::new(&setting, table));
+    let path = table
+        .as_ref()
+        .and_then(|table| table.value("from")?.as_str());
+    match (table, path) {
+        (Some(table), Some(path)) if path.contains("[]") && !table.has("list") => {
+            let items = Items::read(setting.clone(), path, &defaults.with(&table)?)?;
+            table.finish()?;
+            Ok(Level::Items(items))
+        }
         _ => Field::read(setting, level, defaults).map(Level::One),
     }
 }
@@ -315,6 +340,34 @@ fn split(text: &str, separator: Option<&str>) -> Vec<String> {
     let Some(separator) = separator else {
         return vec![text.to_owned()];
     };
-    let levels = text.split(separator).map(collapse);
+    let levels = unescaped_pieces(text, separator).into_iter();
+    let levels = levels.map(|level| collapse(&unescaped(&level, separator)));
     levels.filter(|level| !level.is_empty()).collect()
+}
+
+/// Returns a piece without the backslashes before the separator.
+fn unescaped(piece: &str, separator: &str) -> String {
+    let sign = separator.trim();
+    if sign.is_empty() || !piece.contains('\\') {
+        return piece.to_owned();
+    }
+    piece.replace(&format!("\\{sign}"), sign)
+}
+
+/// The pieces of a text between separators. One behind a backslash is a sign of the piece, and is kept as it is
+/// written.
+fn unescaped_pieces(text: &str, separator: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut is_escaped = false;
+    for part in text.split(separator) {
+        match pieces.last_mut().filter(|_| is_escaped) {
+            Some(piece) => {
+                piece.push_str(separator);
+                piece.push_str(part);
+            }
+            None => pieces.push(part.to_owned()),
+        }
+        is_escaped = part.ends_with('\\') && !separator.starts_with('\\');
+    }
+    pieces
 }

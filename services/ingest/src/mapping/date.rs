@@ -21,6 +21,8 @@ pub(crate) enum DateFormat {
     Unix,
     /// Milliseconds since 1970.
     UnixMillis,
+    /// `1999`, `1999-03`, `1999-03-00`, `1999/2000`: the first day that is possible.
+    Partial,
     /// A `strptime` pattern; in UTC unless it has an offset.
     Pattern(String),
 }
@@ -39,12 +41,13 @@ impl DateFormat {
             "day" => Ok(Self::Day),
             "unix" => Ok(Self::Unix),
             "unix_millis" => Ok(Self::UnixMillis),
+            "partial" => Ok(Self::Partial),
             pattern if pattern.contains('%') => {
                 check_pattern(pattern)?;
                 Ok(Self::Pattern(pattern.to_owned()))
             }
             _ => Err(format!(
-                "{name:?} is neither rfc3339, day, unix or unix_millis nor a pattern such as %d.%m.%Y"
+                "{name:?} is neither rfc3339, day, partial, unix or unix_millis nor a pattern such as %d.%m.%Y"
             )),
         }
     }
@@ -61,6 +64,7 @@ impl DateFormat {
             Self::Day => Timestamp::parse_day(text).ok(),
             Self::Unix => millis(text, 1000),
             Self::UnixMillis => millis(text, 1),
+            Self::Partial => partial(text),
             Self::Pattern(pattern) => by_pattern(pattern, text),
         }
     }
@@ -104,8 +108,35 @@ fn name(format: &DateFormat) -> String {
         DateFormat::Day => "2026-05-31".to_owned(),
         DateFormat::Unix => "of seconds since 1970".to_owned(),
         DateFormat::UnixMillis => "of milliseconds since 1970".to_owned(),
+        DateFormat::Partial => "1999 or 1999-03".to_owned(),
         DateFormat::Pattern(pattern) => pattern.clone(),
     }
+}
+
+/// A year, a year and a month, or two years that follow each other: the first day of it. A month or day `00` is
+/// unknown.
+fn partial(text: &str) -> Option<Timestamp> {
+    let number = |text: &str, digits: usize| {
+        let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<i16>().ok().filter(|_| is_number)
+    };
+    if let Some((first, second)) = text.split_once('/') {
+        let first = number(first.trim(), 4)?;
+        let second = second.trim();
+        let years = [first + 1, (first + 1) % 100];
+        let follows = number(second, 4) == Some(years[0]) || number(second, 2) == Some(years[1]);
+        return follows.then(|| partial(&first.to_string()))?;
+    }
+    let mut parts = text.split('-');
+    let year = number(parts.next()?, 4)?;
+    let mut part = || parts.next().map_or(Some(0), |part| number(part, 2));
+    let (month, day) = (part()?, part()?);
+    if parts.next().is_some() || (month == 0 && day != 0) {
+        return None;
+    }
+    let first = |number: i16| i8::try_from(number.max(1)).ok();
+    let date = jiff::civil::Date::new(year, first(month)?, first(day)?).ok()?;
+    Some(Timestamp::of_utc(date.into()))
 }
 
 /// A number of milliseconds as a date, up to the year 9999: a larger number is not a date in this
@@ -205,6 +236,36 @@ mod tests {
         );
         assert_eq!(read("%B %d, %Y", "April 4thx, 2015"), None);
         assert_eq!(read("%B %d, %Y", "Aprilth 4, 2015"), None);
+    }
+
+    #[test]
+    fn a_partial_date_is_its_first_day() {
+        let day = |text: &str| Some(format!("{text}T00:00:00.000Z"));
+        for (text, date) in [
+            ("1999", "1999-01-01"),
+            ("1999-03", "1999-03-01"),
+            ("1999-03-00", "1999-03-01"),
+            ("1999-00-00", "1999-01-01"),
+            ("1999-03-07", "1999-03-07"),
+            ("2014/2015", "2014-01-01"),
+            ("2014/15", "2014-01-01"),
+            ("1999 / 2000", "1999-01-01"),
+        ] {
+            assert_eq!(read("partial", text), day(date), "{text}");
+        }
+        for text in [
+            "99",
+            "1999-13",
+            "1999-00-07",
+            "1999-3",
+            "2014/2016",
+            "0206",
+            "1999-03-07-01",
+            "-1999",
+            "2014/",
+        ] {
+            assert_eq!(read("partial", text), None, "{text}");
+        }
     }
 
     fn read(format: &str, text: &str) -> Option<String> {

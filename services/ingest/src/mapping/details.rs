@@ -8,9 +8,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Kind, Movie};
 
+use super::condition::Condition;
 use super::error::MappingError;
 use super::field::Field;
 use super::path::Row;
+use super::pieces::pieces;
 use super::problems::Problems;
 use super::reading::{OnBad, Reading};
 use super::section::Section;
@@ -28,9 +30,23 @@ enum Detail {
     Text(Field),
     Number(Field),
     /// All items of a list, as text.
-    List(UsedPath, Field),
+    List(Items, Field),
     /// All items of a list, each as a structure with these fields.
-    Structures(UsedPath, Vec<(String, Detail)>),
+    Structures(Items, Vec<(String, Detail)>),
+    /// A list of structures whose fields are in the row itself.
+    Fixed(Vec<Structure>),
+}
+
+/// A structure with these fields.
+type Structure = Vec<(String, Detail)>;
+
+/// The items of a list.
+#[derive(Clone, Debug)]
+struct Items {
+    path: UsedPath,
+    condition: Option<Condition>,
+    /// What separates several items in one text.
+    cut_at: Option<String>,
 }
 
 impl DetailFields {
@@ -86,6 +102,7 @@ fn detail(path: String, value: &toml::Value, defaults: &Reading) -> Result<Detai
     let each = section.text("each")?;
     let detail = match each {
         Some(each) => list(&section, each, defaults)?,
+        None if section.has("items") => Detail::Fixed(fixed(&section, defaults)?),
         None => single(&section, defaults)?,
     };
     section.finish()?;
@@ -103,13 +120,50 @@ fn single(section: &Section<'_>, defaults: &Reading) -> Result<Detail, MappingEr
 
 fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail, MappingError> {
     let path = UsedPath::parse(each, &section.at("each"), &defaults.uses);
-    let path = path.map_err(|reason| section.invalid("each", reason))?;
+    let mut items = Items {
+        path: path.map_err(|reason| section.invalid("each", reason))?,
+        condition: Condition::of_items(section, defaults)?,
+        cut_at: None,
+    };
     let entries = section.entries("fields")?;
-    if entries.is_empty() {
-        let field = Field::of_item(section.at("each"), each, defaults);
-        return Ok(Detail::List(path, field));
+    if entries.is_empty() && (section.has("from") || section.has("template")) {
+        return Ok(Detail::List(items, Field::of(section, defaults)?));
     }
-    Ok(Detail::Structures(path, fields(entries, defaults)?))
+    let cut_at = section.text("cut_at")?.filter(|text| !text.is_empty());
+    items.cut_at = cut_at.map(str::to_owned);
+    if entries.is_empty() {
+        let reading = defaults.with(section)?;
+        let field = Field::of_item(section.at("each"), each, &reading);
+        return Ok(Detail::List(items, field));
+    }
+    Ok(Detail::Structures(items, fields(entries, defaults)?))
+}
+
+/// Reads a list whose items stand in the row as single values: `fat_100g`, `fat_unit`.
+fn fixed(section: &Section<'_>, defaults: &Reading) -> Result<Vec<Structure>, MappingError> {
+    let items = section.tables("items")?.into_iter();
+    items
+        .map(|item| fields(item.own_entries(), defaults))
+        .collect()
+}
+
+impl Items {
+    /// Reads each item for which the condition holds.
+    fn read(&self, row: Row<'_>, mut read: impl FnMut(Row<'_>) -> Option<Value>) -> Option<Value> {
+        let mut list = Vec::new();
+        let items = self.path.all(row).into_iter().map(|item| row.at(item));
+        let condition = self.condition.as_ref();
+        for item in items.filter(|item| condition.is_none_or(|condition| condition.holds(*item))) {
+            match (&self.cut_at, item.here) {
+                (Some(separator), Value::String(text)) => {
+                    let cut = pieces(text, separator).into_iter().map(Value::from);
+                    list.extend(cut.filter_map(|piece| read(row.at(&piece))));
+                }
+                _ => list.extend(read(item)),
+            }
+        }
+        (!list.is_empty()).then_some(Value::Array(list))
+    }
 }
 
 fn structure(
@@ -128,25 +182,46 @@ impl Detail {
         match self {
             Self::Text(field) => field.text(row, problems).map(Value::String),
             Self::Number(field) => field.number(row, problems).map(number),
-            Self::List(path, field) => listed(path, row, |item| {
-                field.text(item, problems).map(Value::String)
-            }),
-            Self::Structures(path, fields) => listed(path, row, |item| {
-                let object = structure(fields, item, problems);
-                (!object.is_empty()).then_some(Value::Object(object))
-            }),
+            Self::List(items, field) => {
+                items.read(row, |item| field.text(item, problems).map(Value::String))
+            }
+            Self::Structures(items, fields) => {
+                items.read(row, |item| object(fields, item, problems))
+            }
+            Self::Fixed(structures) => {
+                let items = structures.iter();
+                let items = items.filter_map(|fields| object_with_values(fields, row, problems));
+                let items: Vec<Value> = items.collect();
+                (!items.is_empty()).then_some(Value::Array(items))
+            }
+        }
+    }
+
+    /// Returns true for a value that is the same for every row.
+    fn is_constant(&self) -> bool {
+        match self {
+            Self::Text(field) | Self::Number(field) => field.is_constant(),
+            _ => false,
         }
     }
 }
 
-fn listed(
-    path: &UsedPath,
+fn object(fields: &[(String, Detail)], row: Row<'_>, problems: &mut Problems) -> Option<Value> {
+    let object = structure(fields, row, problems);
+    (!object.is_empty()).then_some(Value::Object(object))
+}
+
+/// The structure, unless the row has none of its values: then it has nothing but constants.
+fn object_with_values(
+    fields: &[(String, Detail)],
     row: Row<'_>,
-    mut read: impl FnMut(Row<'_>) -> Option<Value>,
+    problems: &mut Problems,
 ) -> Option<Value> {
-    let items = path.all(row).into_iter();
-    let items: Vec<Value> = items.filter_map(|item| read(row.at(item))).collect();
-    (!items.is_empty()).then_some(Value::Array(items))
+    let object = structure(fields, row, problems);
+    let has_value =
+        |(name, detail): &(String, Detail)| !detail.is_constant() && object.contains_key(name);
+    let has_values = fields.iter().any(has_value);
+    has_values.then_some(Value::Object(object))
 }
 
 /// Writes whole numbers without a decimal point, as integer fields require.

@@ -112,6 +112,21 @@ impl Field {
         Self::of_steps(section, Steps::read_without_list(section)?, None, defaults)
     }
 
+    /// Returns this field with the whole text as its value.
+    pub(super) fn without_cut(self) -> Self {
+        let source = match self.source {
+            Source::Fields(fields) => {
+                Source::Fields(fields.into_iter().map(Self::without_cut).collect())
+            }
+            other => other,
+        };
+        Self {
+            steps: self.steps.without_cut(),
+            source,
+            ..self
+        }
+    }
+
     fn of_steps(
         section: &Section<'_>,
         steps: Steps,
@@ -210,6 +225,11 @@ impl Field {
             default: None,
             shown: true,
         }
+    }
+
+    /// Returns true if the value is the same for every row.
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self.source, Source::Constant(_))
     }
 
     /// What happens if the value is invalid.

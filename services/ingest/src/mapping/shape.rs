@@ -6,6 +6,7 @@ use serde_json::Value;
 use vitrine_formats::{FeedForm, Gather, Unpivot};
 
 use super::error::MappingError;
+use super::rows::{FillDown, RowSettings};
 use super::section::Section;
 use super::uses::{Use, Uses};
 
@@ -59,7 +60,11 @@ impl ShapeUse {
 }
 
 /// The settings of a form that change the shape of rows.
-pub(super) fn uses(form: &FeedForm, uses: &Uses) -> Vec<ShapeUse> {
+pub(super) fn uses(form: &FeedForm, rows: &RowSettings, uses: &Uses) -> Vec<ShapeUse> {
+    let numbered = rows.lists().map(|(list, columns)| ShapeUse {
+        key: list.to_owned(),
+        used: uses.add("numbered.columns", columns),
+    });
     let unpivots = form.unpivot.iter().map(|unpivot| ShapeUse {
         key: unpivot.list.clone(),
         used: uses.add("unpivot.columns", unpivot.columns.join(", ")),
@@ -68,7 +73,13 @@ pub(super) fn uses(form: &FeedForm, uses: &Uses) -> Vec<ShapeUse> {
         key: gather.key.clone(),
         used: uses.add("gather.key", gather.key.clone()),
     });
-    unpivots.chain(gather).collect()
+    let filled = rows.fill_down.iter().flat_map(FillDown::names);
+    let filled = filled.map(|name| ShapeUse {
+        key: name.to_owned(),
+        used: uses.add("fill_down", name),
+    });
+    let numbered = filled.chain(numbered);
+    numbered.chain(unpivots).chain(gather).collect()
 }
 
 /// Reads which lines become one row.

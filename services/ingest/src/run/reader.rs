@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use vitrine_formats::{FeedError, FeedLine, Feeds, Row};
 use vitrine_model::clock::Timestamp;
 
-use crate::draft::{Batch, Drafter, Mapper, Part, Repeats, Room};
+use crate::draft::{Batch, Continued, Drafter, Mapper, Part, Repeats, Room};
 use crate::mapping::{Mapping, Unmatched};
 
 /// The maximum number of mappers without a setting. More would wait for the thread that reads.
@@ -108,7 +108,7 @@ pub(super) fn read(
         let (threads, (work, parts)): (Vec<_>, (Vec<_>, Vec<_>)) = started.unzip();
         let (steps, order) = sync_channel(2 * mappers.get());
         let drafting = scope.spawn(move || draft(drafter, &order, &parts, sender));
-        let read = deal_out(feeds, &work, &steps);
+        let read = deal_out(feeds, mapping, &work, &steps);
         // The threads end when nothing follows.
         drop((work, steps));
         let unmatched = ended(drafting);
@@ -142,15 +142,22 @@ fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 }
 
 /// Reads all feeds, and deals their lines out to the mappers.
-fn deal_out(mut feeds: Feeds, work: &[Lines], steps: &SyncSender<Step>) -> Result<(), FeedError> {
+fn deal_out(
+    mut feeds: Feeds,
+    mapping: &Mapping,
+    work: &[Lines],
+    steps: &SyncSender<Step>,
+) -> Result<(), FeedError> {
     let mut mappers = work.iter().cycle();
     let mut before = 0;
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
         let mut lines = FileLines::default();
+        let mut continued = Continued::new(mapping);
         loop {
-            match deal_batch(&mut lines.counting(&mut feed), &mut mappers, steps) {
+            let mut counted = lines.counting(&mut feed);
+            match deal_batch(&mut continued.of(&mut counted), &mut mappers, steps) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(Unwanted) => return Ok(()),

@@ -62,6 +62,14 @@ impl Steps {
         Ok(steps)
     }
 
+    /// Returns the steps of the whole text.
+    pub(super) fn without_cut(self) -> Self {
+        Self {
+            cut_at: None,
+            ..self
+        }
+    }
+
     /// Returns true if there are no steps.
     pub(super) fn is_none(&self) -> bool {
         self.list.is_none() && self.cut_at.is_none() && self.split.is_empty()

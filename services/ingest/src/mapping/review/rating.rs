@@ -11,13 +11,24 @@ use super::super::section::{Section, numbered};
 
 /// A rating: the first of these that is known.
 #[derive(Clone, Debug)]
-pub(super) struct RatingField(Vec<(Field, Option<Scale>)>);
+pub(super) struct RatingField(Vec<(Field, Option<Bounds>)>);
 
 /// A scale of ratings; the best may be the smaller number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Scale {
     worst: f64,
     best: f64,
+}
+
+/// The worst and the best rating of a scale.
+#[derive(Clone, Debug)]
+struct Bounds([Bound; 2]);
+
+#[derive(Clone, Debug)]
+enum Bound {
+    Number(f64),
+    /// A path of the row.
+    At(Box<Field>),
 }
 
 impl RatingField {
@@ -46,11 +57,11 @@ impl RatingField {
 
     /// The stars, if the rating is known.
     pub(super) fn stars(&self, row: Row<'_>, problems: &mut Problems) -> Option<Stars> {
-        problems.first_of(&self.0, true, |(field, scale), problems| {
+        problems.first_of(&self.0, true, |(field, bounds), problems| {
             field.known(
                 row,
                 problems,
-                &mut |field| stars(field, *scale, row),
+                &mut |field| stars(field, bounds.as_ref(), row),
                 &|stars| stars.get().to_string(),
             )
         })
@@ -61,38 +72,87 @@ fn one(
     path: String,
     value: &toml::Value,
     defaults: &Reading,
-) -> Result<(Field, Option<Scale>), MappingError> {
+) -> Result<(Field, Option<Bounds>), MappingError> {
     let toml::Value::Table(table) = value else {
         return Ok((Field::read(path, value, defaults)?, None));
     };
     let section = Section::new(path, table);
-    let scale = scale(&section)?;
+    let scale = scale(&section, defaults)?;
     let field = Field::of(&section, defaults)?;
     section.finish()?;
     Ok((field, scale))
 }
 
-fn scale(section: &Section<'_>) -> Result<Option<Scale>, MappingError> {
-    let number = |value: &toml::Value| super::super::field::json(value).as_f64();
+fn scale(section: &Section<'_>, defaults: &Reading) -> Result<Option<Bounds>, MappingError> {
+    let bound = |at: usize, value: &toml::Value| match value {
+        toml::Value::String(path) => {
+            let setting = format!("{}[{at}]", section.at("scale"));
+            let path = toml::Value::String(path.clone());
+            let field = Field::read(setting, &path, &defaults.refusing_on_bad(ON_BAD))?;
+            Ok(Bound::At(Box::new(field)))
+        }
+        value => {
+            let number = super::super::field::json(value).as_f64();
+            let number = number.ok_or_else(|| section.invalid("scale", SCALE))?;
+            Ok(Bound::Number(number))
+        }
+    };
     match section.values("scale") {
         [] if section.value("scale").is_none() => Ok(None),
-        [worst, best] => match (number(worst), number(best)) {
-            (Some(worst), Some(best)) if (worst - best).abs() > f64::EPSILON => {
-                Ok(Some(Scale { worst, best }))
+        [worst, best] => {
+            let bounds = Bounds([bound(0, worst)?, bound(1, best)?]);
+            match &bounds.0 {
+                [Bound::Number(worst), Bound::Number(best)] if worst == best => {
+                    Err(section.invalid("scale", SCALE))
+                }
+                _ => Ok(Some(bounds)),
             }
-            _ => Err(section.invalid("scale", SCALE)),
-        },
+        }
         _ => Err(section.invalid("scale", SCALE)),
     }
 }
 
-const SCALE: &str = "must be the worst and the best rating of the feed, such as [0, 100]";
+const SCALE: &str =
+    "must be the worst and the best rating of the feed, such as [0, 100], or their paths";
 
-fn stars(field: &Field, scale: Option<Scale>, row: Row<'_>) -> Result<Option<Stars>, String> {
-    let rating = match scale {
-        Some(scale) => field
+const ON_BAD: &str = "has no effect: a bad scale makes the rating bad";
+
+impl Bounds {
+    /// The scale of a row.
+    fn scale(&self, row: Row<'_>) -> Result<Scale, String> {
+        let [worst, best] = &self.0;
+        let scale = Scale {
+            worst: worst.number(row)?,
+            best: best.number(row)?,
+        };
+        if (scale.worst - scale.best).abs() <= f64::EPSILON {
+            let Scale { worst, best } = scale;
+            return Err(format!(
+                "has the scale {worst} to {best}, which says nothing"
+            ));
+        }
+        Ok(scale)
+    }
+}
+
+impl Bound {
+    fn number(&self, row: Row<'_>) -> Result<f64, String> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::At(field) => {
+                let number = field.try_unrounded(row);
+                let number = number.map_err(|reason| format!("has a bad scale: {reason}"))?;
+                number.ok_or_else(|| format!("has no scale: {} is unknown", field.name))
+            }
+        }
+    }
+}
+
+fn stars(field: &Field, bounds: Option<&Bounds>, row: Row<'_>) -> Result<Option<Stars>, String> {
+    let rating = match bounds {
+        Some(bounds) => field
             .try_unrounded(row)?
-            .map(|rating| scale.stars(rating))
+            .map(|rating| bounds.scale(row)?.stars(rating))
             .transpose()?,
         None => field.try_rounded(row)?,
     };

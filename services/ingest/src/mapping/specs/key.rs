@@ -61,8 +61,8 @@ impl KeyStyle {
         })
     }
 
-    /// Derives the key of a path.
-    pub(super) fn derive(&self, path: &[PathStep]) -> DerivedKey {
+    /// Derives the key of a path. It begins with the prefix, if there is one.
+    pub(super) fn derive(&self, path: &[PathStep], prefix: Option<&str>) -> DerivedKey {
         let mut unit = None;
         let steps = path.iter().filter_map(|step| match step {
             PathStep::Key(key) if !self.omits(key) => Some(key.as_str()),
@@ -78,7 +78,7 @@ impl KeyStyle {
             words.drain(..words.len().saturating_sub(1));
         }
         DerivedKey {
-            key: key_of_words(&words.join("_")),
+            key: key_with_prefix(prefix, &words.join("_")),
             unit: unit.map(str::to_owned),
         }
     }
@@ -101,6 +101,17 @@ impl KeyStyle {
     }
 }
 
+/// Derives a key from any words, which begins with the prefix if there is one.
+///
+/// # Errors
+/// If they contain no valid key.
+pub(super) fn key_with_prefix(prefix: Option<&str>, words: &str) -> Result<String, String> {
+    match prefix {
+        Some(prefix) if !snake(words).is_empty() => key_of_words(&format!("{prefix}{words}")),
+        _ => key_of_words(words),
+    }
+}
+
 /// Derives a key from any words.
 ///
 /// # Errors
@@ -109,7 +120,7 @@ pub(super) fn key_of_words(words: &str) -> Result<String, String> {
     let key = snake(words);
     checked(&key).map_err(|_| {
         format!(
-            "no spec key can be derived from {:?}; set one by rename or by a rule",
+            "no spec key can be derived from {:?}; set one by rename, or in a rule by key, key_prefix or key_values",
             super::super::number::shortened(words)
         )
     })?;
@@ -164,7 +175,7 @@ mod tests {
     }
 
     fn make(style: &KeyStyle, path: &str) -> (Option<String>, Option<String>) {
-        let derived = style.derive(Path::parse(path).unwrap().steps());
+        let derived = style.derive(Path::parse(path).unwrap().steps(), None);
         (derived.key.ok(), derived.unit)
     }
 

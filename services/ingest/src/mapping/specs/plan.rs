@@ -160,7 +160,9 @@ impl Specs {
         mut options: RuleOptions,
         rules: &[&Rule],
     ) -> SpecReading {
-        let derived = self.style.derive(path.steps());
+        let derived = self
+            .style
+            .derive(path.steps(), options.key_prefix.as_deref());
         let in_file = self
             .unit_file
             .get(category)
@@ -171,7 +173,9 @@ impl Specs {
             .and_then(|unit| Some(self.table.find(&unit)?.id.clone()));
         options.unit = options.unit.or(unit);
         let renamed = self.renamed(category, path).map(Named::take);
-        let key = options.key.take().or(renamed).map_or(derived.key, Ok);
+        let named = options.key.take().or(renamed);
+        let is_named = named.is_some();
+        let key = named.map_or(derived.key, Ok);
         let mut by: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
         if by.is_empty() {
             by.push(&self.setting);
@@ -198,6 +202,7 @@ impl Specs {
             also: rules.iter().any(|rule| rule.also),
             of_items: !rules.is_empty() && rules.iter().all(of_items),
             by: by.join(", "),
+            is_named,
             key,
             options,
             reading,

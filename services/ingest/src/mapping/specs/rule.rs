@@ -50,6 +50,12 @@ pub(super) struct RuleOptions {
     pub(super) separator: Option<String>,
     pub(super) count_key: Option<String>,
     pub(super) qualifier: Option<String>,
+    /// What keys of the feed's names begin with.
+    pub(super) key_prefix: Option<String>,
+    /// Keys for names of the feed.
+    pub(super) key_values: HashMap<String, String>,
+    /// The ending of the keys of texts that are no numbers.
+    pub(super) text_suffix: Option<String>,
     pub(super) parts: ObjectParts,
     /// A condition on the object that holds a spec in pieces.
     pub(super) where_item: Option<Condition>,
@@ -130,7 +136,7 @@ struct Dependent {
     reason: &'static str,
 }
 
-const DEPENDENT: [Dependent; 4] = [
+const DEPENDENT: [Dependent; 5] = [
     Dependent {
         setting: "then_cut_at",
         is_set: |options| options.then_cut_at.is_some(),
@@ -150,6 +156,16 @@ const DEPENDENT: [Dependent; 4] = [
         has_support: |options| options.parts.unit.is_some() || !options.split.is_empty(),
         reason: "has no effect: its words are those of `unit_from`, or of {.unit} in `split`, and no rule \
                  has one of them",
+    },
+    Dependent {
+        setting: "key_values",
+        is_set: |options| !options.key_values.is_empty(),
+        has_support: |options| {
+            let has_key = |pattern: &Pattern| pattern.names().any(|name| name == ".key");
+            options.parts.key.is_some() || options.split.iter().any(has_key)
+        },
+        reason: "has no effect: its names are those of `key_from`, or of {.key} in `split`, and no rule has one \
+                 of them; `rename` is for paths",
     },
     Dependent {
         setting: "where_item",
@@ -269,6 +285,9 @@ impl RuleOptions {
             separator: owned("separator")?,
             count_key: checked_key(section, "count_key")?,
             qualifier: owned("qualifier")?,
+            key_prefix: key_prefix(section)?,
+            key_values: key_values(section)?,
+            text_suffix: text_suffix(section)?,
             parts: ObjectParts::read(section, uses)?,
             where_item: Condition::of_items(section, reading)?,
         })
@@ -338,6 +357,11 @@ impl RuleOptions {
         replace(&mut self.separator, later.separator.as_ref());
         replace(&mut self.count_key, later.count_key.as_ref());
         replace(&mut self.qualifier, later.qualifier.as_ref());
+        replace(&mut self.key_prefix, later.key_prefix.as_ref());
+        let key_values = later.key_values.iter();
+        self.key_values
+            .extend(key_values.map(|(name, key)| (name.clone(), key.clone())));
+        replace(&mut self.text_suffix, later.text_suffix.as_ref());
         replace(&mut self.where_item, later.where_item.as_ref());
         replace(&mut self.parts.value, later.parts.value.as_ref());
         replace(&mut self.parts.key, later.parts.key.as_ref());
@@ -391,6 +415,46 @@ fn checked_key(section: &Section<'_>, name: &'static str) -> Result<Option<Strin
     Ok(Some(text.to_owned()))
 }
 
+/// Reads what keys that are made of names begin with.
+fn key_prefix(section: &Section<'_>) -> Result<Option<String>, MappingError> {
+    let prefix = section.text("key_prefix")?;
+    if let Some(prefix) = prefix {
+        key::checked(&format!("{prefix}x"))
+            .map_err(|reason| section.invalid("key_prefix", reason))?;
+        if section.has("key") {
+            let reason =
+                "has no effect with key: it is for keys that are made of names of the feed";
+            return Err(section.invalid("key_prefix", reason));
+        }
+    }
+    Ok(prefix.map(str::to_owned))
+}
+
+/// Reads the keys for names of the feed.
+fn key_values(section: &Section<'_>) -> Result<HashMap<String, String>, MappingError> {
+    let names = section.text_map("key_values")?.into_iter();
+    names
+        .map(|(name, key)| {
+            let setting = format!("{}.{name:?}", section.at("key_values"));
+            key::checked(key).map_err(|reason| MappingError::setting(setting, reason))?;
+            Ok((name.to_owned(), key.to_owned()))
+        })
+        .collect()
+}
+
+/// Reads the ending of the keys of texts that are no numbers.
+fn text_suffix(section: &Section<'_>) -> Result<Option<String>, MappingError> {
+    let suffix = section.text("text_suffix")?;
+    if let Some(suffix) = suffix {
+        let is_ending = !suffix.is_empty() && key::checked(&format!("x{suffix}")).is_ok();
+        if !is_ending {
+            let reason = "must be the ending of a key, such as \"_text\"";
+            return Err(section.invalid("text_suffix", reason));
+        }
+    }
+    Ok(suffix.map(str::to_owned))
+}
+
 fn unit(section: &Section<'_>, table: &UnitTable) -> Result<Option<String>, MappingError> {
     let spelling = section.text("unit")?;
     spelling
@@ -439,19 +503,23 @@ pub(super) const SPEC_PARTS: [&str; 3] = [".key", ".unit", ".qualifier"];
 /// Checks the names of a pattern: spec keys, or the parts of one spec.
 fn check_names(pattern: &Pattern) -> Result<(), String> {
     let is_part = |name: &&str| SPEC_PARTS.contains(name);
+    let is_own = |name: &str| name == "." || name.starts_with("._");
     let of_part = |one: &super::super::pattern::Placeholder| {
         is_part(&one.name.as_str()) && one.unit.is_some()
     };
     if pattern.placeholders().any(of_part) {
         return Err("{.key}, {.unit} and {.qualifier} are texts without a unit".to_owned());
     }
-    if pattern.names().any(|name| is_part(&name)) && !pattern.names().any(|name| name == ".") {
+    if pattern.names().any(|name| is_part(&name)) && !pattern.names().any(is_own) {
         return Err("{.key}, {.unit} and {.qualifier} need {.}, the value".to_owned());
     }
-    pattern
+    let mut names = pattern
         .names()
-        .filter(|name| *name != "." && !is_part(name))
-        .try_for_each(key::checked)
+        .filter(|name| *name != "." && !is_part(name));
+    names.try_for_each(|name| match name.strip_prefix("._") {
+        Some(ending) => key::checked(&format!("x_{ending}")),
+        None => key::checked(name),
+    })
 }
 
 fn template(section: &Section<'_>, uses: &Uses) -> Result<Option<Template>, MappingError> {

@@ -25,6 +25,8 @@ pub(super) struct SpecReading {
     pub(super) by: String,
     /// The key, or the reason why there is none.
     pub(super) key: Result<String, String>,
+    /// Whether the mapping names the key; otherwise it is made of the path.
+    pub(super) is_named: bool,
     /// Whether this is an additional reading of the value.
     pub(super) also: bool,
     /// Whether the rules are about the items of a list.
@@ -154,11 +156,14 @@ impl SpecReading {
             if !self.takes(row.at(raw)) {
                 return Ok(Mapped::left_out());
             }
-            return Ok(self.object(row.at(raw), reading).into());
+            return self.object(row.at(raw), reading);
         }
         if self.options.parts.unit.is_some() {
-            let unit = self.unit_beside(row, reading)?;
-            return Ok(self.cut_with(Given::Raw(raw), unit, reading));
+            let beside = Beside {
+                unit: self.unit_beside(row, reading)?,
+                ..Beside::default()
+            };
+            return Ok(self.cut_with(Given::Raw(raw), &beside, reading));
         }
         Ok(self.cut(Given::Raw(raw), reading))
     }
@@ -218,12 +223,12 @@ impl SpecReading {
 
     /// Maps a text that may contain several values. One that is bad leaves the others as they are.
     fn cut(&self, given: Given<'_>, reading: &Reading) -> Mapped {
-        self.cut_with(given, self.options.unit.as_deref(), reading)
+        self.cut_with(given, &Beside::of(self), reading)
     }
 
-    fn cut_with(&self, given: Given<'_>, unit: Option<&str>, reading: &Reading) -> Mapped {
+    fn cut_with(&self, given: Given<'_>, beside: &Beside<'_>, reading: &Reading) -> Mapped {
         let Some(separator) = &self.options.cut_at else {
-            return self.whole(given, unit, reading).into();
+            return self.whole(given, beside, reading).into();
         };
         let plain = match given {
             Given::Plain(text) => Cow::Borrowed(text),
@@ -231,7 +236,7 @@ impl SpecReading {
                 Some(translation) => Cow::Borrowed(translation),
                 None => reading.plain(text),
             },
-            Given::Raw(_) => return self.whole(given, unit, reading).into(),
+            Given::Raw(_) => return self.whole(given, beside, reading).into(),
         };
         let mut mapped = Mapped::default();
         if reading.is_unknown_text(&plain) {
@@ -242,54 +247,81 @@ impl SpecReading {
             return Err(format!("has more than {MAX_SPECS} values")).into();
         }
         for piece in pieces {
-            mapped.add(self.whole(Given::Plain(piece), unit, reading));
+            mapped.add(self.whole(Given::Plain(piece), beside, reading));
         }
         mapped
     }
 
-    fn whole(&self, given: Given<'_>, unit: Option<&str>, reading: &Reading) -> Read {
-        if !self.options.split.is_empty() {
-            return self.split(given, unit, reading);
+    fn whole(&self, given: Given<'_>, beside: &Beside<'_>, reading: &Reading) -> Read {
+        let read = if self.options.split.is_empty() {
+            self.single(given, beside, reading)
+        } else {
+            self.split(given, beside, reading)
+        };
+        match &self.options.text_suffix {
+            Some(suffix) => read.or_else(|_| self.as_text(suffix, given, beside, reading)),
+            None => read,
         }
-        let Some(value) = self.value(given, unit, reading)? else {
+    }
+
+    fn single(&self, given: Given<'_>, beside: &Beside<'_>, reading: &Reading) -> Read {
+        let Some(value) = self.value(given, beside.unit, reading)? else {
             return Ok(Vec::new());
         };
-        Ok(vec![self.spec(self.key.clone()?, value)])
+        Ok(vec![beside.spec(self, beside.key(self)?, value)])
+    }
+
+    /// Maps a text that is no number to a text with the unit that stands beside it, under a key with this ending.
+    fn as_text(
+        &self,
+        suffix: &str,
+        given: Given<'_>,
+        beside: &Beside<'_>,
+        reading: &Reading,
+    ) -> Read {
+        let Some(text) = reading.text(given)? else {
+            return Ok(Vec::new());
+        };
+        let unit = beside.unit.filter(|unit| !unit.is_empty());
+        let text = unit.map_or_else(|| text.to_string(), |unit| with_unit(&text, unit));
+        let key = format!("{}{suffix}", beside.key(self)?);
+        let value = SpecValue::Text(text);
+        check_value("value", &value, &self.table).map_err(|error| error.to_string())?;
+        Ok(vec![beside.spec(self, key, value)])
     }
 
     /// Maps a composite text to one spec for each of its parts.
-    fn split(&self, given: Given<'_>, outer: Option<&str>, reading: &Reading) -> Read {
+    fn split(&self, given: Given<'_>, beside: &Beside<'_>, reading: &Reading) -> Read {
         let Some(text) = reading.text(given)? else {
             return Ok(Vec::new());
         };
         let (pattern, parts) = matching(&self.options.split, &text)?;
         let units = pattern.placeholders().map(|one| one.unit.as_deref());
         let parts: Vec<(&str, &str)> = pattern.names().zip(parts).collect();
-        let of_spec = OfSpec::read(&parts, self, reading)?;
+        let of_spec = beside.with_parts(&parts, self, reading)?;
         let mut specs = Vec::new();
         for ((name, part), of_pattern) in parts.iter().zip(units) {
             if SPEC_PARTS.contains(name) {
                 continue;
             }
-            let own = *name == ".";
-            let unit = if own { of_spec.unit } else { None };
-            let unit = unit.or(of_pattern).or(outer);
+            // `{.}` is the value of the spec, `{._min}` that of a spec whose key has this ending.
+            let ending = name.strip_prefix('.');
+            let unit = ending.and(of_spec.unit).or(of_pattern).or(beside.unit);
             for piece in self.part_pieces(part) {
                 let value = self.value(Given::Plain(piece), unit, reading);
-                let named = |reason| {
-                    if own {
-                        format!("{:?}: {reason}", shortened(&text))
-                    } else {
-                        format!("{:?}: {name} {reason}", shortened(&text))
-                    }
+                let named = |reason| match ending {
+                    Some("") => format!("{:?}: {reason}", shortened(&text)),
+                    _ => format!("{:?}: {name} {reason}", shortened(&text)),
                 };
                 let Some(value) = value.map_err(named)? else {
                     continue;
                 };
-                specs.push(if own {
-                    of_spec.spec(self, value)?
-                } else {
-                    self.spec((*name).to_owned(), value)
+                specs.push(match ending {
+                    Some(ending) => {
+                        let key = format!("{}{ending}", of_spec.key(self)?);
+                        of_spec.spec(self, key, value)
+                    }
+                    None => beside.spec(self, (*name).to_owned(), value),
                 });
             }
         }
@@ -311,42 +343,54 @@ impl SpecReading {
     }
 
     /// Maps an object that contains the parts of a spec.
-    fn object(&self, object: Row<'_>, reading: &Reading) -> Read {
+    fn object(&self, object: Row<'_>, reading: &Reading) -> Result<Mapped, String> {
         let parts = &self.options.parts;
         let text = |path: &Option<UsedPath>| {
             let raw = path.as_ref().and_then(|path| path.first(object));
             raw.map_or(Ok(None), |raw| reading.text(raw))
         };
         let spelling = text(&parts.unit)?;
-        let unit = match &spelling {
-            Some(spelling) => self.unit_named(spelling)?,
-            None => self.options.unit.as_deref(),
-        };
         let raw = parts.value.as_ref().and_then(|path| path.first(object));
         let raws = match raw {
             Some(Value::Array(items)) => items.as_slice(),
             Some(one) => std::slice::from_ref(one),
-            None => &[],
+            None => return Ok(Mapped::default()),
         };
-        let values = raws.iter();
-        let values = values.map(|raw| self.value(raw.into(), unit, reading));
-        let values: Vec<Option<SpecValue>> = values.collect::<Result<_, _>>()?;
-        let key = match text(&parts.key)? {
-            Some(words) => key::key_of_words(&words)?,
-            None => self.key.clone()?,
+        let beside = Beside {
+            unit: match &spelling {
+                Some(spelling) => self.unit_named(spelling)?,
+                None => self.options.unit.as_deref(),
+            },
+            key: match (text(&parts.key)?, &parts.key) {
+                (Some(words), _) => Some(self.key_named(&words)),
+                (None, Some(path)) if !self.is_named => {
+                    let path = path.path();
+                    Some(Err(format!(
+                        "has a value, but no name at {path}; `key` says how such values are called"
+                    )))
+                }
+                _ => None,
+            },
+            qualifier: match text(&parts.qualifier)? {
+                Some(text) => Some(qualifier(&text)?),
+                None => None,
+            },
         };
-        let qualifier = text(&parts.qualifier)?;
-        if let Some(qualifier) = &qualifier {
-            check_qualifier(qualifier).map_err(|error| error.to_string())?;
+        let mut mapped = Mapped::default();
+        for raw in raws {
+            let value = self.cut_with(raw.into(), &beside, reading);
+            mapped.specs.extend(value.specs);
+            mapped.bad.extend(value.bad);
         }
-        let specs = values.into_iter().flatten().map(|value| {
-            let mut spec = self.spec(key.clone(), value);
-            if let Some(qualifier) = &qualifier {
-                spec.qualifier = Some(qualifier.to_string());
-            }
-            spec
-        });
-        Ok(specs.collect())
+        Ok(mapped)
+    }
+
+    /// The key of the words that a feed has for it.
+    fn key_named(&self, words: &str) -> Result<String, String> {
+        if let Some(key) = self.options.key_values.get(words) {
+            return Ok(key.clone());
+        }
+        key::key_with_prefix(self.options.key_prefix.as_deref(), words)
     }
 
     fn spec(&self, key: String, value: SpecValue) -> Spec {
@@ -393,15 +437,27 @@ impl SpecReading {
     }
 }
 
-/// The parts of a text that belong to one spec, besides its value.
-struct OfSpec<'t> {
-    key: Option<String>,
+/// What belongs to a spec besides its value.
+#[derive(Clone, Debug, Default)]
+struct Beside<'t> {
+    /// The key, if it is not that of the rules.
+    key: Option<Result<String, String>>,
     unit: Option<&'t str>,
     qualifier: Option<String>,
 }
 
-impl<'t> OfSpec<'t> {
-    fn read(
+impl<'t> Beside<'t> {
+    /// What the rules say.
+    fn of(reading: &'t SpecReading) -> Self {
+        Self {
+            unit: reading.options.unit.as_deref(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns this with what parts of a text say.
+    fn with_parts(
+        &self,
         parts: &[(&str, &str)],
         of: &'t SpecReading,
         reading: &Reading,
@@ -412,18 +468,24 @@ impl<'t> OfSpec<'t> {
                 .filter(|part| !reading.is_unknown_text(part))
         };
         let unit = text(".unit").map(|unit| of.unit_named(unit));
+        let qualifier = text(".qualifier").map(qualifier).transpose()?;
         Ok(Self {
-            key: text(".key").map(key::key_of_words).transpose()?,
+            key: text(".key")
+                .map(|words| of.key_named(words))
+                .or(self.key.clone()),
             unit: unit.transpose()?.flatten(),
-            qualifier: text(".qualifier").map(qualifier).transpose()?,
+            qualifier: qualifier.or(self.qualifier.clone()),
         })
     }
 
-    fn spec(&self, of: &SpecReading, value: SpecValue) -> Result<Spec, String> {
-        let key = self.key.clone().map_or_else(|| of.key.clone(), Ok)?;
+    fn key(&self, of: &SpecReading) -> Result<String, String> {
+        self.key.clone().unwrap_or_else(|| of.key.clone())
+    }
+
+    fn spec(&self, of: &SpecReading, key: String, value: SpecValue) -> Spec {
         let mut spec = of.spec(key, value);
         spec.qualifier = self.qualifier.clone().or(spec.qualifier);
-        Ok(spec)
+        spec
     }
 }
 

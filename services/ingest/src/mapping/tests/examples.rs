@@ -301,6 +301,103 @@ const EXAMPLES: &[Example] = &[
         "colour='red'",
     ),
     (
+        "several category paths in one text; a separator behind a backslash is a sign of the name",
+        At::Product,
+        &[r#"category = { from = "paths", cut_at = ",", separator = ">", pick = "deepest" }"#],
+        r#"{"paths": "Sale, Books > Ages \\> 12\\, boxed"}"#,
+        "category: Books > Ages > 12, boxed",
+    ),
+    (
+        "a date of which only a part is known: its first day",
+        At::Product,
+        &[r#"created_at = { from = "released", date = "partial" }"#],
+        r#"{"released": "1999-03-00"}"#,
+        "created_at: 1999-03-01",
+    ),
+    (
+        "allergens that are contained, and no others",
+        At::Product,
+        &[
+            r#"kind = { value = "grocery" }"#,
+            r#"details.allergens = { each = "allergens", where_item = { level = "CONTAINS" }, from = "name" }"#,
+        ],
+        r#"{"allergens": [{"name": "milk", "level": "CONTAINS"}, {"name": "nuts", "level": "FREE_FROM"}]}"#,
+        "allergens: milk",
+    ),
+    (
+        "a list in details out of one text",
+        At::Product,
+        &[
+            r#"kind = { value = "book" }"#,
+            r#"details.contributors = { each = "authors", cut_at = ",", fields = { name = ".", role = { value = "author" } } }"#,
+        ],
+        r#"{"authors": "Ada, Bo"}"#,
+        "contributors: Ada (author), Bo (author)",
+    ),
+    (
+        "a list in details out of single values",
+        At::Product,
+        &[
+            r#"kind = { value = "grocery" }"#,
+            r#"details.nutrition.items = [{ name = { value = "fat" }, value = { from = "fat_100g", type = "number" }, unit = "fat_unit" }, { name = { value = "salt" }, value = { from = "salt_100g", type = "number" }, unit = "salt_unit" }]"#,
+        ],
+        r#"{"fat_100g": 3.5, "fat_unit": "g"}"#,
+        "nutrition: fat 3.5 g",
+    ),
+    (
+        "numbered columns",
+        At::Specs,
+        &[
+            "[[numbered]]",
+            r#"as = "facts""#,
+            r#"columns = { name = "name*", value = "value*", unit = "unit*" }"#,
+            "[[product.specs.rules]]",
+            r#"path = "facts""#,
+            r#"key_from = "name""#,
+            r#"value_from = "value""#,
+            r#"unit_from = "unit""#,
+        ],
+        r#"{"name1": "Height", "value1": "40", "unit1": "cm", "name2": "Colour", "value2": "red", "unit2": ""}"#,
+        "height=40 cm, colour='red'",
+    ),
+    (
+        "ranges and several values beside their unit; what fits nothing becomes text",
+        At::Specs,
+        &[
+            "[[product.specs.rules]]",
+            r#"path = "facts""#,
+            r#"key_from = "name""#,
+            r#"value_from = "value""#,
+            r#"unit_from = "unit""#,
+            r#"cut_at = ",""#,
+            r#"split = ["{._min} - {._max}", "{.}"]"#,
+            r#"text_suffix = "_text""#,
+        ],
+        r#"{"facts": [{"name": "Humidity", "value": "5 - 95", "unit": "%"}, {"name": "Band", "value": "850,1800", "unit": "MHz"}, {"name": "Depth", "value": "flat", "unit": "mm"}]}"#,
+        "humidity_min=5%, humidity_max=95%, band=850 MHz, band=1800 MHz, depth_text='flat mm'",
+    ),
+    (
+        "keys for names of the feed, and a beginning for others",
+        At::Specs,
+        &[
+            "[[product.specs.rules]]",
+            r#"path = "facts""#,
+            r#"key_from = "name""#,
+            r#"value_from = "value""#,
+            r#"key_values = { tiefe = "depth" }"#,
+            r#"key_prefix = "net_""#,
+        ],
+        r#"{"facts": [{"name": "tiefe", "value": 4}, {"name": "4G", "value": true}]}"#,
+        "depth=4, net_4g=yes",
+    ),
+    (
+        "a scale that stands in the row",
+        At::Review,
+        &[r##"rating = { from = "score.#text", scale = ["score.@min", "score.@max"] }"##],
+        r##"{"score": {"@min": "0", "@max": "10", "#text": "8"}}"##,
+        "rating: 4",
+    ),
+    (
         "a purchase that the source vouches for",
         At::Review,
         &[r#"verified = { from = "purchase", yes = ["verified"], no = ["unverified"] }"#],
@@ -387,7 +484,8 @@ fn result_of(example: &Example) -> String {
     for (key, usual) in [("id", json!("7")), ("name", json!("Lamp"))] {
         row.entry(key).or_insert(usual);
     }
-    let (row, line) = (Value::Object(row), json!(12));
+    let (mut row, line) = (Value::Object(row), json!(12));
+    mapping.join(&mut row, &line).unwrap();
     let row = Row::new(&row, &line);
     let settings = settings.join("\n");
     let fields = if *at == At::Review {
@@ -449,7 +547,39 @@ fn of_product(draft: &ProductDraft) -> Fields {
         ("category", "category", draft.category.join(" > ")),
         ("price", "price", or_none(price)),
         ("media", "media", media.join(" ")),
+        ("created_at", "created_at", day(draft.created_at)),
+        ("details.allergens", "allergens", details(&draft.details)),
+        (
+            "details.contributors",
+            "contributors",
+            details(&draft.details),
+        ),
+        ("details.nutrition", "nutrition", details(&draft.details)),
     ]
+}
+
+fn day(date: Option<Timestamp>) -> String {
+    let text = date.map_or_else(|| "-".to_owned(), |date| date.to_string());
+    text.trim_end_matches("T00:00:00.000Z").to_owned()
+}
+
+/// The lists of details.
+fn details(details: &Details) -> String {
+    let all: Vec<String> = match details {
+        Details::Grocery(grocery) => {
+            let nutrition = grocery.nutrition.iter();
+            let nutrition = nutrition.map(|one| format!("{} {} {}", one.name, one.value, one.unit));
+            grocery.allergens.iter().cloned().chain(nutrition).collect()
+        }
+        Details::Book(book) => {
+            let contributors = book.contributors.iter();
+            contributors
+                .map(|one| format!("{} ({})", one.name, one.role))
+                .collect()
+        }
+        _ => Vec::new(),
+    };
+    all.join(", ")
 }
 
 fn of_review(draft: &ReviewDraft) -> Fields {

@@ -7,7 +7,7 @@ use super::*;
 mod agreement;
 
 /// The mapping of all parts, with `{}` where a setting is added, and the part of the schema.
-const PARTS: [(&str, &str); 23] = [
+const PARTS: [(&str, &str); 26] = [
     ("", "{}"),
     ("defaults", "[defaults]\n{}"),
     (
@@ -21,6 +21,14 @@ const PARTS: [(&str, &str); 23] = [
     (
         "gather",
         "[gather]\n{}\nkey = \"a\"\nas = \"b\"\n[product]\nPRODUCT",
+    ),
+    (
+        "fill_down",
+        "[fill_down]\n{}\nkey = \"a\"\n[product]\nPRODUCT",
+    ),
+    (
+        "numbered",
+        "[[numbered]]\n{}\nas = \"b\"\ncolumns = { a = \"a*\" }\n[product]\nPRODUCT",
     ),
     ("product", "[product]\n{}\nPRODUCT"),
     (
@@ -58,6 +66,10 @@ const PARTS: [(&str, &str); 23] = [
     (
         "detail_table",
         "[product]\nPRODUCT\n[product.details.x]\n{}\neach = \"a\"",
+    ),
+    (
+        "detail_table",
+        "[product]\nPRODUCT\n[product.details.x]\n{}\nitems = [{ name = \"a\" }]",
     ),
     ("specs", "[product]\nPRODUCT\n[product.specs]\n{}"),
     (
