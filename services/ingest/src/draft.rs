@@ -184,10 +184,10 @@ impl<'m> Drafter<'m> {
         self.mapper.another()
     }
 
-    /// Returns the drafter for a feed whose reviews were written before this time.
-    pub(crate) fn until(self, latest: Timestamp) -> Self {
+    /// Returns the drafter for a feed that is read at this time.
+    pub(crate) fn read_at(self, now: Timestamp) -> Self {
         Self {
-            mapper: self.mapper.until(Some(latest)),
+            mapper: self.mapper.read_at(Some(now)),
             ..self
         }
     }

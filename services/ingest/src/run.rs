@@ -17,7 +17,6 @@ use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
 use vitrine_domain::import_runs::ImportRecord;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_formats::FeedError;
-use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, ReviewDraft};
 use vitrine_model::import_run::{ImportPhase, RunCounts, RunProgress};
 
@@ -34,8 +33,6 @@ use reader::{FileEnd, Read, ReadBatch};
 
 /// The maximum number of queued batches.
 const MAX_QUEUED_BATCHES: usize = 2;
-/// How far in the future a review may be dated: clocks and time zones differ.
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// The maximum number of rejected products whose reasons are kept for their reviews.
 const MAX_REJECTED_PRODUCTS: usize = 10_000;
 
@@ -161,10 +158,9 @@ async fn import_lines(
     let (sender, mut batches) = mpsc::channel(MAX_QUEUED_BATCHES);
     let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
     let mappers = options.mappers.unwrap_or_else(reader::mappers);
-    let latest = Timestamp::from_millis(catalog.now().as_millis() + DAY_MILLIS);
-    let reader = tokio::task::spawn_blocking(move || {
-        reader::read(&files, &mapping, mappers, latest, &sender)
-    });
+    let now = catalog.now();
+    let reader =
+        tokio::task::spawn_blocking(move || reader::read(&files, &mapping, mappers, now, &sender));
     while let Some(read) = batches.recv().await {
         match read {
             Read::Batch(batch) => run.store(batch).await?,

@@ -17,8 +17,8 @@ pub(crate) struct Mapper<'m> {
     pub(crate) cache: MappingCache,
     /// The number of rows that the drafter has seen.
     rows: Arc<AtomicU64>,
-    /// The latest time that something which has happened may have, if there is a clock.
-    latest: Option<Timestamp>,
+    /// The time at which rows are read, if there is a clock.
+    now: Option<Timestamp>,
 }
 
 /// A line that is mapped.
@@ -54,23 +54,23 @@ impl<'m> Mapper<'m> {
             mapping,
             cache: MappingCache::default(),
             rows: Arc::clone(rows),
-            latest: None,
+            now: None,
         }
     }
 
-    /// Returns the mapper for a feed in which nothing has happened after this time.
-    pub(super) fn until(self, latest: Option<Timestamp>) -> Self {
-        Self { latest, ..self }
+    /// Returns the mapper for a feed that is read at this time.
+    pub(super) fn read_at(self, now: Option<Timestamp>) -> Self {
+        Self { now, ..self }
     }
 
     /// Returns another mapper of the same feed.
     pub(super) fn another(&self) -> Self {
-        Self::new(self.mapping, &self.rows).until(self.latest)
+        Self::new(self.mapping, &self.rows).read_at(self.now)
     }
 
     /// The start for the paths of a row.
     pub(crate) fn start<'v>(&self, row: &'v Value, line: &'v Value) -> mapping::Row<'v> {
-        mapping::Row::new(row, line).until(self.latest)
+        mapping::Row::new(row, line).read_at(self.now)
     }
 
     /// Maps lines.

@@ -7,9 +7,6 @@ use vitrine_model::clock::Timestamp;
 
 use super::number::shortened;
 
-/// The first date that is read, in milliseconds since 1970: the start of the year 1000.
-const FIRST_MILLIS: i64 = -30_610_224_000_000;
-
 /// A date format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DateFormat {
@@ -55,7 +52,7 @@ impl DateFormat {
     /// Parses a date of the years 1000 to 9999: an earlier one is a year with missing digits.
     fn parse(&self, text: &str) -> Option<Timestamp> {
         self.parse_any(text)
-            .filter(|date| date.as_millis() >= FIRST_MILLIS)
+            .filter(|date| date.check_year().is_ok())
     }
 
     fn parse_any(&self, text: &str) -> Option<Timestamp> {

@@ -381,17 +381,17 @@ impl Field {
 
     /// The value as a date.
     pub(crate) fn date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
-        self.date_until(None, row, problems)
+        self.date_before(None, row, problems)
     }
 
     /// The value as the date of something that has happened.
     pub(crate) fn past_date(&self, row: Row<'_>, problems: &mut Problems) -> Option<Timestamp> {
-        self.date_until(row.latest, row, problems)
+        self.date_before(row.now, row, problems)
     }
 
-    fn date_until(
+    fn date_before(
         &self,
-        latest: Option<Timestamp>,
+        now: Option<Timestamp>,
         row: Row<'_>,
         problems: &mut Problems,
     ) -> Option<Timestamp> {
@@ -400,12 +400,9 @@ impl Field {
                 return Ok(None);
             };
             let date = reading.date(&text)?;
-            match latest {
-                Some(latest) if date > latest => {
-                    Err(format!("{:?} is in the future", shortened(&text)))
-                }
-                _ => Ok(Some(date)),
-            }
+            let past = now.map_or(Ok(()), |now| date.check_past(now));
+            past.map_err(|reason| format!("{:?}: {reason}", shortened(&text)))?;
+            Ok(Some(date))
         };
         self.known(
             row,

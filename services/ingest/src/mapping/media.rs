@@ -1,5 +1,6 @@
 //! Mapping rows to media: images, videos and documents of a product, images and videos of a review.
 
+use vitrine_model::address::web_address;
 use vitrine_model::product::{Media, MediaKind};
 
 use super::condition::Condition;
@@ -195,17 +196,24 @@ impl MediaFields {
     }
 }
 
-/// Returns an address of the web, its scheme in lower case.
+/// Returns an address as programs expect it.
 fn checked(url: &str) -> Result<String, String> {
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
-    let scheme = scheme.to_ascii_lowercase();
-    let reason = if !matches!(scheme.as_str(), "https" | "http") {
-        "it must start with https:// or http://"
-    } else if rest.contains(char::is_whitespace) {
-        "it must contain no blanks; cut_at says what separates several addresses, and \
-         replace = { \" \" = \"%20\" } writes a blank as addresses do"
+    let reason = if has_several(url) {
+        "holds several addresses; cut_at says what separates them".to_owned()
     } else {
-        return Ok(format!("{scheme}://{rest}"));
+        match web_address(url) {
+            Ok(address) => return Ok(address.into_owned()),
+            Err(reason) => reason.to_string(),
+        }
     };
-    Err(format!("{:?} is not a URL; {reason}", shortened(url)))
+    Err(format!("{:?} is not an address: {reason}", shortened(url)))
+}
+
+/// Returns true if another address begins behind a blank or a sign that separates values.
+fn has_several(url: &str) -> bool {
+    let mut starts = url.match_indices("://").map(|(at, _)| &url[..at]);
+    starts.any(|before| {
+        let scheme = before.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        scheme.ends_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '|'))
+    })
 }

@@ -23,8 +23,8 @@ pub(crate) struct Row<'v> {
     around: &'v [&'v Value],
     /// Whether each value is traced.
     pub(crate) traced: bool,
-    /// The latest time that something which has happened may have, if there is a clock.
-    pub(crate) latest: Option<Timestamp>,
+    /// The time at which the row is read, if there is a clock.
+    pub(crate) now: Option<Timestamp>,
 }
 
 static NULL: Value = Value::Null;
@@ -39,13 +39,13 @@ impl<'v> Row<'v> {
             item: &NULL,
             around: &[],
             traced: false,
-            latest: None,
+            now: None,
         }
     }
 
-    /// Returns the row, in which nothing has happened after this time.
-    pub(crate) fn until(self, latest: Option<Timestamp>) -> Self {
-        Self { latest, ..self }
+    /// Returns the row as it is read at this time.
+    pub(crate) fn read_at(self, now: Option<Timestamp>) -> Self {
+        Self { now, ..self }
     }
 
     /// Returns the row with tracing switched on.

@@ -351,7 +351,7 @@ fn units(section: &Section<'_>, table: &UnitTable, uses: &Uses) -> Result<ByPath
 
 /// The id of the unit with this spelling.
 fn unit_id(setting: &str, spelling: &str, table: &UnitTable) -> Result<String, MappingError> {
-    let unit = table.get(spelling);
+    let unit = table.get_in_feed(spelling);
     let unit = unit.map_err(|error| {
         let reason = format!("{error}; `vitrine units` lists those that there are");
         MappingError::setting(setting, reason)

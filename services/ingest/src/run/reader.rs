@@ -92,17 +92,17 @@ pub(super) fn mappers() -> NonZero<usize> {
     processors.min(max)
 }
 
-/// Reads all feeds into batches, until the receiver is dropped. `latest` is the latest time that a review may have.
+/// Reads all feeds into batches, until the receiver is dropped. `now` is the time at which they are read.
 /// Returns the paths of the mapping that no row has.
 pub(super) fn read(
     files: &[PathBuf],
     mapping: &Mapping,
     mappers: NonZero<usize>,
-    latest: Timestamp,
+    now: Timestamp,
     sender: &mpsc::Sender<Read>,
 ) -> Result<Vec<Unmatched>, FeedError> {
     let feeds = Feeds::open(files, mapping.form())?;
-    let drafter = Drafter::new(mapping).until(latest);
+    let drafter = Drafter::new(mapping).read_at(now);
     thread::scope(|scope| {
         let started = (0..mappers.get()).map(|_| start(scope, drafter.another_mapper()));
         let (threads, (work, parts)): (Vec<_>, (Vec<_>, Vec<_>)) = started.unzip();

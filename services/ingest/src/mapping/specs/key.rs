@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use vitrine_model::spec::check_key;
+use vitrine_model::spec::{check_key, key_of_name};
 use vitrine_model::unit::UnitTable;
 
 use super::super::error::MappingError;
@@ -101,30 +101,21 @@ impl KeyStyle {
     }
 }
 
-/// Derives a key from any words, which begins with the prefix if there is one.
+/// Derives a key from the words that a feed has for it, which begins with the prefix if there is one.
 ///
 /// # Errors
-/// If they contain no valid key.
+/// If they have no letter or digit.
 pub(super) fn key_with_prefix(prefix: Option<&str>, words: &str) -> Result<String, String> {
-    match prefix {
-        Some(prefix) if !snake(words).is_empty() => key_of_words(&format!("{prefix}{words}")),
-        _ => key_of_words(words),
-    }
-}
-
-/// Derives a key from any words.
-///
-/// # Errors
-/// If they contain no valid key.
-pub(super) fn key_of_words(words: &str) -> Result<String, String> {
-    let key = snake(words);
-    checked(&key).map_err(|_| {
+    let key = match prefix {
+        Some(prefix) => key_of_name(words).and_then(|_| key_of_name(&format!("{prefix}{words}"))),
+        None => key_of_name(words),
+    };
+    key.ok_or_else(|| {
         format!(
-            "no spec key can be derived from {:?}; set one by rename, or in a rule by key, key_prefix or key_values",
+            "no spec key can be derived from {:?}; set one by rename, or in a rule by key or key_values",
             super::super::number::shortened(words)
         )
-    })?;
-    Ok(key)
+    })
 }
 
 /// Checks a key that the mapping specifies.
@@ -132,34 +123,8 @@ pub(super) fn checked(key: &str) -> Result<(), String> {
     check_key(key).map_err(|error| error.to_string())
 }
 
-/// `horizontalRes` as `horizontal_res`, `Form Factor` as `form_factor`, `isOEM` as `is_oem`.
-fn snake(words: &str) -> String {
-    let mut spaced = String::with_capacity(words.len() + 4);
-    let letters: Vec<char> = words.chars().collect();
-    for (at, letter) in letters.iter().enumerate() {
-        if at > 0 && starts_word(letters[at - 1], *letter, letters.get(at + 1)) {
-            spaced.push(' ');
-        }
-        spaced.push(*letter);
-    }
-    let folded = vitrine_model::text::fold(&spaced);
-    let words = folded.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join("_")
-}
-
-fn starts_word(before: char, letter: char, after: Option<&char>) -> bool {
-    let follows_small = before.is_lowercase() && letter.is_uppercase();
-    let ends_capitals = before.is_uppercase()
-        && letter.is_uppercase()
-        && after.is_some_and(|after| after.is_lowercase());
-    follows_small || ends_capitals
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::super::path::Path;
     use super::*;
 
@@ -210,15 +175,21 @@ mod tests {
 
     #[test]
     fn some_paths_have_no_key() {
-        for path in ["\"\"", "\"$\"", "3d", "\"🙂\""] {
+        for path in ["\"\"", "\"$\"", "\"🙂\""] {
             assert_eq!(make(&KeyStyle::default(), path).0, None, "{path}");
         }
     }
 
-    proptest! {
-        #[test]
-        fn derived_keys_are_valid(words in ".{0,80}") {
-            if let Ok(key) = key_of_words(&words) { prop_assert!(check_key(&key).is_ok()); }
-        }
+    #[test]
+    fn names_that_no_key_is_written_like_have_one() {
+        let key = |words: &str| key_with_prefix(None, words).unwrap();
+        assert_eq!(
+            [key("C"), key("C++"), key("C#")],
+            ["c", "c_plus_plus", "c_sharp"]
+        );
+        assert_eq!(key("4G"), "spec_4g");
+        assert_eq!(key_with_prefix(Some("net_"), "4G").unwrap(), "net_4g");
+        assert_ne!(key("Цвет"), key("颜色"));
+        assert!(key_with_prefix(Some("net_"), "$").is_err());
     }
 }

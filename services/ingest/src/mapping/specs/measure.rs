@@ -49,7 +49,7 @@ impl SpecReading {
         let is_unit = |c: char| c.is_alphabetic() || "°%‰\"″′'µ".contains(c);
         let end = text.find(is_unit).unwrap_or(text.len());
         let is_number = reading.bare_number(&text[..end]);
-        let unit = self.table.find(&text[end..]);
+        let unit = self.table.find_in_feed(&text[end..]);
         let number_is_wrong = text[..end].contains(|c: char| c.is_ascii_digit());
         match (is_number, unit) {
             (Ok(_), Some(unit)) => {

@@ -184,7 +184,7 @@ impl SpecReading {
         if let Some(unit) = self.options.unit_values.get(spelling) {
             return Ok(Some(unit));
         }
-        let unit = self.table.get(spelling);
+        let unit = self.table.get_in_feed(spelling);
         unit.map(|unit| Some(unit.id.as_str()))
             .map_err(|error| format!("{error}; unit_values says what a word stands for"))
     }

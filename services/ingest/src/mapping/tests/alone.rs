@@ -135,11 +135,40 @@ fn too_many_pictures_cost_only_the_last_ones() {
 
 #[test]
 fn a_bad_picture_costs_only_itself() {
-    let row = json!({"id": 1, "name": "Lamp", "images": ["https://e.org/my lamp.jpg", "HTTPS://e.org/1.jpg"]});
+    let bad = [
+        "https://",
+        "ftp://e.org/2.jpg",
+        "https://e.org/3.jpg, https://e.org/4.jpg",
+        "https://a:b@e.org/5.jpg",
+    ];
+    let mut urls = vec![
+        "https://e.org/my lamp.jpg",
+        "HTTPS://e.org/1.jpg",
+        "https://e.org/?u=https://f.org",
+    ];
+    urls.extend(bad);
+    let row = json!({"id": 1, "name": "Lamp", "images": urls});
     let mapping = with("") + "media = { each = \"images\", url = \".\" }";
     let (draft, problems) = product(&mapping, &row);
-    assert_eq!(draft.unwrap().media[0].url, "https://e.org/1.jpg");
-    assert!(problems.dropped[0].reason.contains("%20"), "{problems:?}");
+    let stored: Vec<String> = draft
+        .unwrap()
+        .media
+        .into_iter()
+        .map(|one| one.url)
+        .collect();
+    let good = [
+        "https://e.org/my%20lamp.jpg",
+        "https://e.org/1.jpg",
+        "https://e.org/?u=https://f.org",
+    ];
+    assert_eq!(stored, good);
+    assert_eq!(problems.dropped.len(), bad.len());
+    assert!(
+        problems.dropped[2]
+            .reason
+            .contains("several addresses; cut_at"),
+        "{problems:?}"
+    );
     let strict = mapping.replace(
         "system = \"shop\"",
         "system = \"shop\"\n[defaults]\non_bad = \"reject_line\"",

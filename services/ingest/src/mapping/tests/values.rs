@@ -13,7 +13,7 @@ fn review_with(more: &str) -> String {
 /// Maps a review that is read at noon of this day.
 fn review_at(mapping: &str, row: &Value, today: &str) -> (Option<ReviewDraft>, Problems) {
     let mapping = parse(mapping).unwrap();
-    let row = Row::from(row).until(Timestamp::parse(&format!("{today}T12:00:00Z")).ok());
+    let row = Row::from(row).read_at(Timestamp::parse(&format!("{today}T12:00:00Z")).ok());
     let mut mapped = mapping.reviews(&mut MappingCache::default(), row);
     let mapped = mapped.pop().expect("each row is a review");
     (mapped.draft, mapped.problems)
@@ -34,7 +34,10 @@ fn a_review_is_not_written_in_the_future() {
     assert_eq!(date, "2026-06-01T00:00:00.000Z");
     let (draft, problems) = review("reject_line", "2099-01-05");
     assert_eq!(draft, None);
-    assert_eq!(problems.fatal[0].reason, "\"2099-01-05\" is in the future");
+    assert_eq!(
+        problems.fatal[0].reason,
+        "\"2099-01-05\": 2099-01-05T00:00:00.000Z is more than a day in the future"
+    );
     let (draft, problems) = review("drop_value", "2099-01-05");
     assert_eq!(
         (draft.unwrap().created_at, problems.dropped.len()),

@@ -82,11 +82,11 @@ fn the_real_feeds_are_read_alike_by_any_number_of_mappers() {
 /// The outcomes of the lines of a file in batches, and what was read of it.
 fn counted(feed: &Path, mapping: &Mapping) -> (u64, FileLines) {
     let (sender, mut receiver) = mpsc::channel(1);
-    let latest = Timestamp::from_millis(i64::MAX);
+    let now = Timestamp::from_millis(i64::MAX);
     let mappers = NonZero::new(2).unwrap();
     thread::scope(|scope| {
         let files = [feed.to_owned()];
-        scope.spawn(move || read(&files, mapping, mappers, latest, &sender).unwrap());
+        scope.spawn(move || read(&files, mapping, mappers, now, &sender).unwrap());
         let mut counted = 0;
         loop {
             match receiver.blocking_recv().expect("the file has an end") {
