@@ -4,7 +4,7 @@
 //! Most of the work on a line does not depend on other lines: that of a [`Mapper`], of which several
 //! can work at once. What does depend on the lines before, a [`Drafter`] does in their order.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,8 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 use crate::mapping::{
-    self, MAX_COMPARED_BYTES, Mapped, Mapping, MappingOutput, Problems, Repeated, Unmatched,
+    self, KeyName, MAX_COMPARED_BYTES, Mapped, Mapping, MappingOutput, Problems, Repeated,
+    Unmatched,
 };
 
 mod continued;
@@ -41,6 +42,8 @@ const MAX_REMEMBERED: usize = 500_000;
 const MAX_SEEN_ROWS: u64 = 1000;
 /// The maximum number of paths that are remembered.
 const MAX_SEEN_PATHS: usize = 2000;
+/// The maximum number of names of a spec key that are remembered.
+const MAX_KEY_NAMES: usize = 10;
 /// The maximum number of paths of specs that are remembered.
 const MAX_SPEC_PATHS: usize = 20_000;
 
@@ -55,6 +58,10 @@ pub struct Batch {
     pub product_lines: Vec<u64>,
     /// The reviews of the lines, in their order.
     pub reviews: Vec<ReviewDraft>,
+    /// The line of each review.
+    pub review_lines: Vec<u64>,
+    /// The spec keys that are made of names of the feed and are met for the first time, with labels for them.
+    pub labels: Vec<(String, String)>,
     /// Why the rest of the file could not be read, if so.
     pub broken: Option<String>,
 }
@@ -109,6 +116,8 @@ pub struct Drafter<'m> {
     ids: Ids,
     seen: BTreeSet<String>,
     spec_paths: BTreeSet<String>,
+    /// The names of the feed that spec keys are made of, by key.
+    key_names: BTreeMap<String, Vec<String>>,
     /// The number of rows so far. Mappers read it to know which rows are still wanted.
     rows: Arc<AtomicU64>,
 }
@@ -118,6 +127,8 @@ pub(crate) struct Part {
     lines: Vec<MappedLine>,
     /// The paths of specs in them that the mapper had not met before.
     spec_paths: Vec<String>,
+    /// The names of the feed that keys of specs in them are made of, as far as they are new.
+    key_names: Vec<KeyName>,
 }
 
 /// What still fits in a batch.
@@ -175,6 +186,7 @@ impl<'m> Drafter<'m> {
             ids: Ids::default(),
             seen: BTreeSet::new(),
             spec_paths: BTreeSet::new(),
+            key_names: BTreeMap::new(),
             rows,
         }
     }
@@ -231,6 +243,40 @@ impl<'m> Drafter<'m> {
             self.add(batch, line);
         }
         self.see_spec_paths(part.spec_paths);
+        self.see_key_names(batch, part.key_names);
+    }
+
+    /// Remembers the names of keys, and labels new keys with them.
+    fn see_key_names(&mut self, batch: &mut Batch, names: Vec<KeyName>) {
+        for name in names {
+            let room = self.key_names.len() < MAX_SPEC_PATHS;
+            match self.key_names.get_mut(&name.key) {
+                None if room => {
+                    batch.labels.push((name.key.clone(), name.label));
+                    self.key_names.insert(name.key, vec![name.name]);
+                }
+                Some(known) if known.len() < MAX_KEY_NAMES && !known.contains(&name.name) => {
+                    known.push(name.name);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The spec keys that are made of names which differ in more than case, blanks and signs, with these names.
+    #[must_use]
+    pub fn shared_keys(&self) -> BTreeMap<String, Vec<String>> {
+        let letters = |name: &String| -> String {
+            let letters = name.chars().filter(|c| c.is_alphanumeric());
+            letters.flat_map(char::to_lowercase).collect()
+        };
+        let shared = self.key_names.iter().filter(|(_, names)| {
+            let first = names.first().map(letters);
+            names.iter().any(|name| Some(letters(name)) != first)
+        });
+        shared
+            .map(|(key, names)| (key.clone(), names.clone()))
+            .collect()
     }
 
     fn mapping(&self) -> &'m Mapping {
@@ -301,6 +347,7 @@ impl<'m> Drafter<'m> {
             match review {
                 Ok(review) => {
                     batch.reviews.push(review);
+                    batch.review_lines.push(line);
                     records.reviews += 1;
                 }
                 Err(reasons) => records.rejected_reviews.push(reasons),

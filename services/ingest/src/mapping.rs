@@ -57,6 +57,7 @@ pub use problems::Traced;
 pub(crate) use records::{Mapped, Repeated};
 pub(crate) use rows::{FillDown, is_empty};
 pub use shipped::shipped;
+pub(crate) use specs::KeyName;
 pub(crate) use uses::MAX_COMPARED_BYTES;
 pub use uses::Unmatched;
 
@@ -111,6 +112,12 @@ impl MappingCache {
             self.0.resize_with(part + 1, specs::PlanCache::default);
         }
         &mut self.0[part]
+    }
+
+    /// The names that keys of specs of products are made of and that are new, since the last call.
+    pub(crate) fn take_new_names(&mut self) -> Vec<KeyName> {
+        let new = self.0.iter_mut().flat_map(specs::PlanCache::take_new_names);
+        new.collect()
     }
 
     /// The paths of specs that were not cached, since the last call.

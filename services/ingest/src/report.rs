@@ -155,6 +155,8 @@ pub struct Report {
     pub repeats: BTreeMap<String, Repeats>,
     /// The suppliers of which lines say different things.
     pub supplier_conflicts: Vec<SupplierConflict>,
+    /// The spec keys that several names of the feed make, with these names.
+    pub shared_keys: BTreeMap<String, Vec<String>>,
     /// The paths of the mapping that no row has.
     pub unmatched: Vec<Unmatched>,
     /// The numbers of rows without a matching row, by join.

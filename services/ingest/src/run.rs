@@ -5,6 +5,7 @@
 //! repeatable: importing a feed again changes nothing, and a run that was killed is completed by
 //! the next.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZero;
@@ -29,7 +30,7 @@ mod progress;
 mod reader;
 
 pub use progress::Progress;
-use reader::{FileEnd, Read, ReadBatch};
+use reader::{AllRead, FileEnd, Read, ReadBatch};
 
 /// The maximum number of queued batches.
 const MAX_QUEUED_BATCHES: usize = 2;
@@ -169,7 +170,12 @@ async fn import_lines(
     }
     match reader.await {
         Ok(ended) => {
-            run.report.unmatched = ended?;
+            let AllRead {
+                unmatched,
+                shared_keys,
+            } = ended?;
+            run.report.unmatched = unmatched;
+            run.report.shared_keys = shared_keys;
             run.report.unpaired = options.mapping.unpaired();
         }
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
@@ -177,10 +183,22 @@ async fn import_lines(
     run.finish().await
 }
 
-/// The outcomes of the drafts of a batch, in order.
+/// Values that the catalogue has left out, by line.
+type Dropped = HashMap<u64, Vec<Rejection>>;
+
+/// Adds what the catalogue has left out of drafts, which are of these lines.
+fn add_dropped(dropped: &mut Dropped, more: Vec<(usize, Rejection)>, lines: &[u64]) {
+    for (draft, rejection) in more {
+        let line = lines.get(draft).copied().unwrap_or_default();
+        dropped.entry(line).or_default().push(rejection);
+    }
+}
+
+/// The outcomes of the drafts of a batch, in order, and the values that were left out of them.
 struct Outcomes {
     products: std::vec::IntoIter<LineOutcome>,
     reviews: std::vec::IntoIter<LineOutcome>,
+    dropped: Dropped,
 }
 
 impl Outcomes {
@@ -312,19 +330,32 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
                 self.report.spec_values(product, &file, *line);
             }
         }
+        self.session.label_keys(std::mem::take(&mut batch.labels));
+        let mut dropped = Dropped::new();
         let products = if self.output == MappingOutput::ReviewsAndProducts {
             self.derive(products).await?;
             Vec::new()
         } else {
             self.products(products).await?
         };
+        add_dropped(
+            &mut dropped,
+            self.session.take_dropped(),
+            &batch.product_lines,
+        );
         let reviews = self.reviews(std::mem::take(&mut batch.reviews)).await?;
+        add_dropped(
+            &mut dropped,
+            self.session.take_dropped(),
+            &batch.review_lines,
+        );
         self.count(
             &file,
             &batch,
             Outcomes {
                 products: products.into_iter(),
                 reviews: reviews.into_iter(),
+                dropped,
             },
         )?;
         if let Some(reason) = batch.broken {
@@ -418,7 +449,14 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
                 LineStatus::Rejected(reasons) => {
                     self.line(file, line, &LineOutcome::Rejected(reasons.clone()), &[])?;
                 }
-                LineStatus::Drafted(records) => self.records(file, line, outcomes.of(records))?,
+                LineStatus::Drafted(records) => {
+                    let of_line = outcomes.of(records);
+                    let mut line = Cow::Borrowed(line);
+                    if let Some(dropped) = outcomes.dropped.remove(&line.number) {
+                        line.to_mut().dropped.extend(dropped);
+                    }
+                    self.records(file, &line, of_line)?;
+                }
             }
         }
         let Some((path, rejects)) = &mut self.rejects else {
@@ -584,6 +622,25 @@ fn new_entries(summary: ImportSummary) -> NewEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_that_the_catalogue_leaves_out_are_those_of_the_lines_of_their_drafts() {
+        let reason = |field: &str| Rejection::new(field, "is refused");
+        let mut dropped = Dropped::new();
+        let products = vec![
+            (0, reason("brand")),
+            (2, reason("specs.a")),
+            (2, reason("specs.b")),
+        ];
+        add_dropped(&mut dropped, products, &[3, 5, 8]);
+        add_dropped(&mut dropped, vec![(0, reason("title"))], &[8]);
+        assert_eq!(dropped.len(), 2);
+        assert_eq!(dropped[&3], [reason("brand")]);
+        assert_eq!(
+            dropped[&8],
+            [reason("specs.a"), reason("specs.b"), reason("title")]
+        );
+    }
 
     #[test]
     fn every_rejected_record_of_a_line_is_reported() {

@@ -89,6 +89,7 @@ impl<'m> Mapper<'m> {
         Part {
             lines,
             spec_paths: self.take_spec_paths(),
+            key_names: self.cache.take_new_names(),
         }
     }
 

@@ -350,7 +350,7 @@ fn the_drafts_of_the_real_feeds_stay_as_they_are() {
         (
             "opendb",
             "catalog-opendb.jsonl.gz",
-            "9c3b44ac9f8b29b5fc901d2ae59ab673",
+            "b458f10829bb3d92dc29e0d7fa879a82",
         ),
         (
             "clothing-reviews",

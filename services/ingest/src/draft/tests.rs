@@ -199,6 +199,47 @@ fn settings_that_do_nothing_are_named() {
 }
 
 #[test]
+fn keys_have_the_names_of_the_feed_and_names_that_share_one_are_told() {
+    let specs = "[product.specs]\nfrom = \"at\"\nrename = { fixed = \"given\" }\n\
+                 [[product.specs.rules]]\npath = \"facts\"\nkey_from = \"k\"\nvalue_from = \"v\"\n";
+    let mapping = mapping(&format!("{PRODUCTS}{specs}"));
+    let row = json!({"id": 1, "name": "Lamp", "at": {
+        "C": "yes", "C++": "no", "C#": "maybe", "Größe": "XL", "grosse": "L", "Form Factor": "a", "formFactor": "b",
+        "fixed": 1, "facts": [{"k": "Höhe", "v": 1}, {"k": "Höhe", "v": 2}],
+    }});
+    let mut drafter = Drafter::new(&mapping);
+    let rows = vec![Row::Object(row.clone()), Row::Object(row)];
+    let batch = drafter.batch_of(&mut lines(rows)).unwrap();
+    let keys: Vec<&str> = batch.products[0]
+        .specs
+        .iter()
+        .map(|spec| &*spec.key)
+        .collect();
+    assert_eq!(&keys[..3], ["c", "c_plus_plus", "c_sharp"]);
+    let labels: Vec<(&str, &str)> = batch
+        .labels
+        .iter()
+        .map(|(key, label)| (&**key, &**label))
+        .collect();
+    for expected in [
+        ("grosse", "Größe"),
+        ("hohe", "Höhe"),
+        ("form_factor", "Form Factor"),
+        ("c_plus_plus", "C++"),
+    ] {
+        assert_eq!(
+            labels.iter().filter(|label| **label == expected).count(),
+            1,
+            "{labels:?}"
+        );
+    }
+    assert!(!labels.iter().any(|(key, _)| *key == "given"));
+    let shared = drafter.shared_keys();
+    assert_eq!(shared.len(), 1, "{shared:?}");
+    assert_eq!(shared["grosse"], ["Größe", "grosse"]);
+}
+
+#[test]
 fn rows_for_which_the_mapping_has_nothing_are_skipped() {
     let mapping = mapping(&format!("{PRODUCTS}\nwhere = {{ stars = 5 }}"));
     let rows = vec![

@@ -21,6 +21,7 @@ use super::uses::{MAX_COMPARED_BYTES, Use, UsedPath, Uses};
 mod glob;
 mod key;
 mod measure;
+mod names;
 mod plan;
 mod rule;
 mod spec_reading;
@@ -29,6 +30,8 @@ mod walk;
 
 use glob::Glob;
 use key::KeyStyle;
+pub(crate) use names::KeyName;
+use names::Names;
 use plan::PathPlan;
 use rule::Rule;
 
@@ -101,6 +104,8 @@ pub(super) struct PlanCache {
     kinds: HashMap<String, HashMap<String, Arc<PathPlan>>>,
     /// The paths without a cached plan, as they were met.
     new_paths: Vec<String>,
+    /// The names of the feed that keys are made of.
+    names: Names,
 }
 
 /// The maximum number of kinds of rows with cached plans.
@@ -225,6 +230,11 @@ impl RowKind<'_> {
 }
 
 impl PlanCache {
+    /// The names that keys are made of and that are new, since the last call.
+    pub(super) fn take_new_names(&mut self) -> Vec<KeyName> {
+        self.names.take_new()
+    }
+
     /// The paths that had no cached plan, since the last call.
     pub(super) fn take_new_paths(&mut self) -> Vec<String> {
         std::mem::take(&mut self.new_paths)
@@ -243,6 +253,7 @@ impl PlanCache {
         PlansOfKind {
             plans: self.kinds.get_mut(kind).expect("inserted above"),
             new_paths: &mut self.new_paths,
+            names: &self.names,
         }
     }
 }
@@ -251,18 +262,19 @@ impl PlanCache {
 struct PlansOfKind<'c> {
     plans: &'c mut HashMap<String, Arc<PathPlan>>,
     new_paths: &'c mut Vec<String>,
+    names: &'c Names,
 }
 
 impl PlansOfKind<'_> {
     /// Returns the plan for a path, made now if it is not cached.
-    fn get(&mut self, path: &str, plan: impl FnOnce() -> Arc<PathPlan>) -> Arc<PathPlan> {
+    fn get(&mut self, path: &str, plan: impl FnOnce(&Names) -> Arc<PathPlan>) -> Arc<PathPlan> {
         if let Some(plan) = self.plans.get(path) {
             return Arc::clone(plan);
         }
         if path.len() <= MAX_COMPARED_BYTES {
             self.new_paths.push(path.to_owned());
         }
-        let plan = plan();
+        let plan = plan(self.names);
         if self.plans.len() < MAX_PLANS {
             self.plans.insert(path.to_owned(), Arc::clone(&plan));
         }
@@ -371,7 +383,7 @@ mod tests {
         for kind in 0..3 * MAX_KINDS {
             let mut plans = cache.of(&kind.to_string());
             for path in 0..300 {
-                plans.get(&path.to_string(), || Arc::clone(&plan));
+                plans.get(&path.to_string(), |_| Arc::clone(&plan));
             }
             assert!(cache.kinds.len() <= MAX_KINDS);
             assert!(cached(&cache) <= MAX_PLANS + 300);

@@ -29,6 +29,7 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     reasons(f, "values were ignored because", &report.ignored_for)?;
     repeats(report, f)?;
     suppliers(report, f)?;
+    shared_keys(report, f)?;
     unmatched(report, f)?;
     new_entries(report, f)?;
     for (file, reason) in &report.broken_files {
@@ -171,6 +172,22 @@ fn suppliers(report: &Report, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "    {}", namesake(one))?;
     }
     rest(f, namesakes.len(), MAX_ROWS, "suppliers")
+}
+
+/// The spec keys that several names of the feed make.
+fn shared_keys(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let shared = &report.shared_keys;
+    if shared.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "  different names make the same spec key; rename tells them apart"
+    )?;
+    for (key, names) in shared.iter().take(MAX_ROWS) {
+        writeln!(f, "    {key}: {}", names.join(", "))?;
+    }
+    rest(f, shared.len(), MAX_ROWS, "spec keys")
 }
 
 /// What the mapping names and the feed does not have.

@@ -6,6 +6,7 @@
 //! processor when the next thread takes them.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +34,15 @@ pub(super) enum Read {
     Batch(ReadBatch),
     /// The end of a file.
     End(FileEnd),
+}
+
+/// What is known when all files have been read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AllRead {
+    /// The paths of the mapping that no row has.
+    pub(super) unmatched: Vec<Unmatched>,
+    /// The spec keys that several names of the feed make.
+    pub(super) shared_keys: BTreeMap<String, Vec<String>>,
 }
 
 /// The end of a file, with how it was read and the ids that repeat in it.
@@ -93,14 +103,13 @@ pub(super) fn mappers() -> NonZero<usize> {
 }
 
 /// Reads all feeds into batches, until the receiver is dropped. `now` is the time at which they are read.
-/// Returns the paths of the mapping that no row has.
 pub(super) fn read(
     files: &[PathBuf],
     mapping: &Mapping,
     mappers: NonZero<usize>,
     now: Timestamp,
     sender: &mpsc::Sender<Read>,
-) -> Result<Vec<Unmatched>, FeedError> {
+) -> Result<AllRead, FeedError> {
     let feeds = Feeds::open(files, mapping.form())?;
     let drafter = Drafter::new(mapping).read_at(now);
     thread::scope(|scope| {
@@ -111,9 +120,9 @@ pub(super) fn read(
         let read = deal_out(feeds, mapping, &work, &steps);
         // The threads end when nothing follows.
         drop((work, steps));
-        let unmatched = ended(drafting);
+        let all_read = ended(drafting);
         threads.into_iter().for_each(ended);
-        read.map(|()| unmatched)
+        read.map(|()| all_read)
     })
 }
 
@@ -225,13 +234,13 @@ fn draft(
     order: &Receiver<Step>,
     parts: &[Parts],
     sender: &mpsc::Sender<Read>,
-) -> Vec<Unmatched> {
+) -> AllRead {
     let (mut parts, mut batch) = (parts.iter().cycle(), Batch::default());
     while let Ok(step) = order.recv() {
         let read = match step {
             Step::Part => {
                 let Some(Ok(part)) = parts.next().map(Receiver::recv) else {
-                    return Vec::new();
+                    return AllRead::default();
                 };
                 drafter.add_part(&mut batch, part);
                 continue;
@@ -258,10 +267,13 @@ fn draft(
             }),
         };
         if sender.blocking_send(read).is_err() {
-            return Vec::new();
+            return AllRead::default();
         }
     }
-    drafter.unmatched()
+    AllRead {
+        unmatched: drafter.unmatched(),
+        shared_keys: drafter.shared_keys(),
+    }
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ pub(super) struct KeyStyle {
     suffixes: Vec<(String, String, Arc<Use>)>,
 }
 
-/// A key derived from a path, and the unit named by a suffix of a step.
+/// The words of a key that is derived from a path, and the unit named by a suffix of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DerivedKey {
-    pub(super) key: Result<String, String>,
+    pub(super) words: Vec<String>,
     pub(super) unit: Option<String>,
 }
 
@@ -61,8 +61,8 @@ impl KeyStyle {
         })
     }
 
-    /// Derives the key of a path. It begins with the prefix, if there is one.
-    pub(super) fn derive(&self, path: &[PathStep], prefix: Option<&str>) -> DerivedKey {
+    /// Derives the words of the key of a path.
+    pub(super) fn derive(&self, path: &[PathStep]) -> DerivedKey {
         let mut unit = None;
         let steps = path.iter().filter_map(|step| match step {
             PathStep::Key(key) if !self.omits(key) => Some(key.as_str()),
@@ -78,7 +78,7 @@ impl KeyStyle {
             words.drain(..words.len().saturating_sub(1));
         }
         DerivedKey {
-            key: key_with_prefix(prefix, &words.join("_")),
+            words: words.into_iter().map(str::to_owned).collect(),
             unit: unit.map(str::to_owned),
         }
     }
@@ -140,8 +140,9 @@ mod tests {
     }
 
     fn make(style: &KeyStyle, path: &str) -> (Option<String>, Option<String>) {
-        let derived = style.derive(Path::parse(path).unwrap().steps(), None);
-        (derived.key.ok(), derived.unit)
+        let derived = style.derive(Path::parse(path).unwrap().steps());
+        let key = key_with_prefix(None, &derived.words.join("_"));
+        (key.ok(), derived.unit)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::path::{Path, PathStep};
 use super::super::reading::{OnBad, Reading};
 use super::glob::{Glob, without_lists};
+use super::names::Names;
 use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
 use super::{Named, RowKind, Specs};
@@ -57,7 +58,7 @@ impl PathPlan {
 impl Specs {
     /// Determines the plan for a path of rows of a kind, in the form that [`Path`] writes. The
     /// settings that it depends on are thereby used.
-    pub(super) fn plan(&self, kind: &RowKind<'_>, path: &str) -> Arc<PathPlan> {
+    pub(super) fn plan(&self, kind: &RowKind<'_>, path: &str, names: &Names) -> Arc<PathPlan> {
         let parsed = Path::parse(path).expect("paths are written the way they are read");
         let steps = parsed.steps();
         let rules: Vec<&Rule> = self
@@ -81,7 +82,7 @@ impl Specs {
         // Asked in any case: what `include` names is there, also where a rule reads it.
         let is_mapped = self.is_mapped(kind, &parsed);
         if is_mapped || !first.is_empty() {
-            readings.push(self.reading(kind.category, &parsed, options, &first));
+            readings.push(self.reading(kind.category, &parsed, options, &first, names));
         }
         readings.extend(second.iter().map(|rule| {
             self.reading(
@@ -89,6 +90,7 @@ impl Specs {
                 &parsed,
                 rule.options.clone(),
                 std::slice::from_ref(rule),
+                names,
             )
         }));
         Arc::new(PathPlan {
@@ -159,10 +161,9 @@ impl Specs {
         path: &Path,
         mut options: RuleOptions,
         rules: &[&Rule],
+        names: &Names,
     ) -> SpecReading {
-        let derived = self
-            .style
-            .derive(path.steps(), options.key_prefix.as_deref());
+        let derived = self.style.derive(path.steps());
         let in_file = self
             .unit_file
             .get(category)
@@ -175,7 +176,8 @@ impl Specs {
         let renamed = self.renamed(category, path).map(Named::take);
         let named = options.key.take().or(renamed);
         let is_named = named.is_some();
-        let key = named.map_or(derived.key, Ok);
+        let prefix = options.key_prefix.as_deref();
+        let key = named.map_or_else(|| names.key(prefix, &derived.words), Ok);
         let mut by: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
         if by.is_empty() {
             by.push(&self.setting);
@@ -202,6 +204,7 @@ impl Specs {
             also: rules.iter().any(|rule| rule.also),
             of_items: !rules.is_empty() && rules.iter().all(of_items),
             by: by.join(", "),
+            names: names.clone(),
             is_named,
             key,
             options,

@@ -15,7 +15,7 @@ use super::super::pattern::matching;
 use super::super::pieces::pieces;
 use super::super::reading::{Given, OnBad, Reading, Scalar, text_of};
 use super::super::uses::UsedPath;
-use super::key;
+use super::names::Names;
 use super::rule::{List, RuleOptions, SPEC_PARTS};
 
 /// How a value is mapped to specs.
@@ -37,6 +37,8 @@ pub(super) struct SpecReading {
     pub(super) reading: Result<Reading, String>,
     /// The known units.
     pub(super) table: Arc<UnitTable>,
+    /// The names of the feed that keys are made of.
+    pub(super) names: Names,
     /// If bad values are left out, how the names of specs begin in rejections: `specs.`.
     pub(super) drops: Option<String>,
 }
@@ -390,7 +392,8 @@ impl SpecReading {
         if let Some(key) = self.options.key_values.get(words) {
             return Ok(key.clone());
         }
-        key::key_with_prefix(self.options.key_prefix.as_deref(), words)
+        let words = [words.to_owned()];
+        self.names.key(self.options.key_prefix.as_deref(), &words)
     }
 
     fn spec(&self, key: String, value: SpecValue) -> Spec {

@@ -213,6 +213,6 @@ impl Walk<'_> {
 
     fn plan(&mut self) -> Arc<PathPlan> {
         let (specs, kind, path) = (self.specs, self.kind, &self.path);
-        self.plans.get(path, || specs.plan(kind, path))
+        self.plans.get(path, |names| specs.plan(kind, path, names))
     }
 }

@@ -224,5 +224,5 @@ fn the_threads_end_when_nobody_wants_more() {
         Timestamp::from_millis(i64::MAX),
         &sender,
     );
-    assert_eq!(read.unwrap(), []);
+    assert_eq!(read.unwrap(), AllRead::default());
 }
