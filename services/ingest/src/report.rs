@@ -155,6 +155,8 @@ pub struct Report {
     pub repeats: BTreeMap<String, Repeats>,
     /// The suppliers of which lines say different things.
     pub supplier_conflicts: Vec<SupplierConflict>,
+    /// The skus of waiting lines that differ from those of products in zeros at their beginning only, with the latter.
+    pub padded_skus: BTreeMap<String, String>,
     /// The spec keys that several names of the feed make, with these names.
     pub shared_keys: BTreeMap<String, Vec<String>>,
     /// The paths of the mapping that no row has.
@@ -392,7 +394,14 @@ mod tests {
         assert!(report.is_complete());
         report.files_without_rows.push("feed.csv".to_owned());
         assert!(!report.is_complete());
+        report.padded_skus.insert("7".to_owned(), "07".to_owned());
+        report
+            .shared_keys
+            .insert("size".to_owned(), vec!["Größe".to_owned()]);
         let text = report.to_string();
+        for told in ["    7: the product has 07\n", "    size: Größe\n"] {
+            assert!(text.contains(told), "{text}");
+        }
         assert!(
             text.contains("feed.csv is not empty, and NO ROW was read"),
             "{text}"

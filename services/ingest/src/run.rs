@@ -26,9 +26,11 @@ use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
 use crate::report::{Counts, NewEntries, Report, Suppliers, outcome_name};
 
+mod padded;
 mod progress;
 mod reader;
 
+use padded::WaitingNumbers;
 pub use progress::Progress;
 use reader::{AllRead, FileEnd, Read, ReadBatch};
 
@@ -180,7 +182,7 @@ async fn import_lines(
         }
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
-    run.finish().await
+    run.finish(catalog).await
 }
 
 /// Values that the catalogue has left out, by line.
@@ -268,6 +270,8 @@ struct ImportRun<'a, P> {
     rejects: Option<(PathBuf, Rejects)>,
     rejected: HashMap<ExternalRef, Vec<Rejection>>,
     suppliers: Suppliers,
+    /// The article numbers of lines that wait.
+    waiting: WaitingNumbers,
     /// The number of outcomes of lines of the files that have ended.
     counted: u64,
     start: Instant,
@@ -303,6 +307,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             rejects: rejects.transpose()?,
             rejected: HashMap::new(),
             suppliers: Suppliers::default(),
+            waiting: WaitingNumbers::default(),
             counted: 0,
             start: Instant::now(),
             state: Progress::default(),
@@ -399,11 +404,15 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         if drafts.is_empty() {
             return Ok(Vec::new());
         }
+        let numbers = padded::numbers(&drafts);
         if self.output == MappingOutput::Products {
-            return Ok(self.session.products(drafts).await?);
+            let outcomes = self.session.products(drafts).await?;
+            self.waiting.add(numbers, &outcomes);
+            return Ok(outcomes);
         }
         let sources: Vec<ExternalRef> = drafts.iter().map(|draft| draft.source.clone()).collect();
         let outcomes = self.session.products(drafts).await?;
+        self.waiting.add(numbers, &outcomes);
         for (source, outcome) in sources.into_iter().zip(&outcomes) {
             if let LineOutcome::Rejected(reasons) = outcome
                 && self.rejected.len() < MAX_REJECTED_PRODUCTS
@@ -564,10 +573,11 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
 
     /// Finishes the session, which computes what depends on the imported data, and completes the
     /// report.
-    async fn finish(mut self) -> Result<Report, ImportError> {
+    async fn finish(mut self, catalog: &Catalog) -> Result<Report, ImportError> {
         self.state.finishing = true;
         self.report_progress();
         self.report.new = new_entries(self.session.finish().await?);
+        self.report.padded_skus = self.waiting.padded(catalog).await?;
         self.report.supplier_conflicts = self.suppliers.conflicts();
         if let Some((path, mut rejects)) = self.rejects {
             for conflict in &self.report.supplier_conflicts {

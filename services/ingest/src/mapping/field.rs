@@ -227,6 +227,11 @@ impl Field {
         }
     }
 
+    /// The setting: `product.brand`.
+    pub(super) fn setting(&self) -> &str {
+        &self.setting
+    }
+
     /// Returns true if the value is the same for every row.
     pub(crate) fn is_constant(&self) -> bool {
         matches!(self.source, Source::Constant(_))

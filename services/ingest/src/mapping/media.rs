@@ -9,7 +9,7 @@ use super::field::Field;
 use super::number::shortened;
 use super::path::Row;
 use super::pieces::pieces;
-use super::problems::Problems;
+use super::problems::{Problems, Traced};
 use super::product::{optional, required, text};
 use super::reading::Reading;
 use super::section::Section;
@@ -76,6 +76,12 @@ pub(super) fn all(
         if found > max && before <= max {
             let reason =
                 format!("are {found}, and {max} are possible; first = {max} takes the first ones");
+            problems.trace(|| Traced {
+                setting: fields.url.setting().to_owned(),
+                path: String::new(),
+                raw: String::new(),
+                value: Err(reason.clone()),
+            });
             problems.bad(fields.url.on_bad().of_last(), "media", reason);
         }
     }

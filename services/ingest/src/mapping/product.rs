@@ -178,7 +178,7 @@ impl ProductMapping {
         let kind = self.needed(self.kind.as_ref(), row, problems);
         let (external_id, name, category, kind) = (external_id?, name?, category?, kind?);
         let specs = self.specs.as_ref();
-        let mut droppable = self.droppable.clone();
+        let mut droppable = Vec::new();
         Some(ProductDraft {
             source: ExternalRef {
                 system: system.to_owned(),
@@ -198,7 +198,7 @@ impl ProductMapping {
             media: super::media::all(&self.media, MAX_MEDIA, row, problems),
             specs: specs.map_or_else(Vec::new, |specs| {
                 let collected = specs.of(plans, row, problems);
-                droppable.extend(collected.droppable);
+                droppable = collected.droppable;
                 collected.specs
             }),
             details: kind.as_deref().map_or(Details::Generic, |kind| {
@@ -212,7 +212,7 @@ impl ProductMapping {
                 .and_then(|field| field.date(row, problems)),
             create_only: false,
             owns: self.owns.clone(),
-            droppable,
+            droppable: self.droppable.iter().cloned().chain(droppable).collect(),
         })
     }
 

@@ -124,7 +124,7 @@ impl ReviewMapping {
         };
         let origin = reference(system, external_id);
         let attributes = self.attributes.as_ref();
-        let mut droppable = self.droppable.clone();
+        let mut droppable = Vec::new();
         Some(ReviewDraft {
             product: reference(self.product_system.as_deref().unwrap_or(system), product),
             author: self
@@ -142,7 +142,7 @@ impl ReviewMapping {
             media: media::all(&self.media, MAX_REVIEW_MEDIA, row, problems),
             attributes: attributes.map_or_else(Vec::new, |specs| {
                 let collected = specs.of(plans, row, problems);
-                droppable.extend(collected.droppable);
+                droppable = collected.droppable;
                 collected.specs
             }),
             helpful,
@@ -152,7 +152,7 @@ impl ReviewMapping {
                 .as_ref()
                 .and_then(|field| field.past_date(row, problems)),
             origin,
-            droppable,
+            droppable: self.droppable.iter().cloned().chain(droppable).collect(),
         })
     }
 

@@ -29,6 +29,7 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     reasons(f, "values were ignored because", &report.ignored_for)?;
     repeats(report, f)?;
     suppliers(report, f)?;
+    padded_skus(report, f)?;
     shared_keys(report, f)?;
     unmatched(report, f)?;
     new_entries(report, f)?;
@@ -172,6 +173,23 @@ fn suppliers(report: &Report, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "    {}", namesake(one))?;
     }
     rest(f, namesakes.len(), MAX_ROWS, "suppliers")
+}
+
+/// The waiting skus that products have with more or fewer zeros.
+fn padded_skus(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let padded = &report.padded_skus;
+    if padded.is_empty() {
+        return Ok(());
+    }
+    let count = padded.len();
+    writeln!(
+        f,
+        "  {count} waiting skus are those of products but for zeros at their beginning"
+    )?;
+    for (waiting, known) in padded.iter().take(MAX_ROWS) {
+        writeln!(f, "    {waiting}: the product has {known}")?;
+    }
+    rest(f, count, MAX_ROWS, "skus")
 }
 
 /// The spec keys that several names of the feed make.
