@@ -39,7 +39,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<FeedForm, MappingError> {
         encoding: encoding(section)?,
         sheet: section.text("sheet")?.map(str::to_owned),
         files: section.text("files")?.map(str::to_owned),
-        guess_rows: false,
+        ..FeedForm::default()
     };
     effective(section, &form)?;
     Ok(form)
