@@ -1,9 +1,12 @@
 //! Finding out the format of text: by the settings, otherwise by the name and the first bytes.
 
 use encoding_rs::Encoding;
+use memchr::memmem;
 
+use super::csv_rows::{self, Dialect};
 use super::document;
 use super::encoding::{self, Known};
+use super::lines::after_lines;
 use super::xml;
 use crate::{FeedForm, Format, RowsPath};
 
@@ -25,7 +28,8 @@ pub(super) struct Chosen {
 pub(super) enum ChosenRows {
     JsonLines,
     Json(RowsPath),
-    Table(u8),
+    /// With the number of lines before the header.
+    Table(Dialect, u64),
     Xml(RowsPath),
 }
 
@@ -64,8 +68,7 @@ pub(super) fn choose(
     let rows = match format {
         Format::Csv | Format::Tsv => {
             let usual = (format == Format::Tsv || is_tsv(name)).then_some(b'\t');
-            let known = form.delimiter.or(usual);
-            ChosenRows::Table(known.unwrap_or_else(|| delimiter(without(&sample, form.skip_lines))))
+            table(&sample, usual, form)
         }
         Format::Xml => ChosenRows::Xml(xml_rows(&sample, form)?),
         Format::Json => ChosenRows::Json(json_rows(&sample, form)?),
@@ -77,12 +80,40 @@ pub(super) fn choose(
     })
 }
 
-/// A text without its first lines.
-fn without(text: &[u8], lines: u64) -> &[u8] {
-    (0..lines).fold(text, |text, _| {
-        let end = text.iter().position(|byte| *byte == b'\n');
-        end.map_or(&[], |end| &text[end + 1..])
-    })
+/// How a table is read. `usual` is the delimiter that its name tells.
+fn table(sample: &[u8], usual: Option<u8>, form: &FeedForm) -> ChosenRows {
+    let declared = declared_delimiter(sample);
+    // The line that names the delimiter is one of the lines to skip.
+    let skip = form.skip_lines.max(u64::from(declared.is_some()));
+    let rows = &sample[after_lines(sample, skip)..];
+    let delimiter = form.delimiter.or(declared).or(usual);
+    let mut dialect = Dialect {
+        delimiter: delimiter.unwrap_or_else(|| likely_delimiter(rows)),
+        escape: form.escape,
+    };
+    if form.guess_rows && form.escape.is_none() && escapes(rows, dialect) {
+        dialect.escape = Some(b'\\');
+    }
+    ChosenRows::Table(dialect, skip)
+}
+
+/// The delimiter that the first line names, as spreadsheets understand it: `sep=;`.
+fn declared_delimiter(sample: &[u8]) -> Option<u8> {
+    let mut lines = sample.split(|byte| b"\r\n".contains(byte));
+    let line = lines.next()?;
+    let line = line.strip_prefix(b"\"").unwrap_or(line);
+    let line = line.strip_suffix(b"\"").unwrap_or(line);
+    let (name, sign) = line.split_at_checked(4)?;
+    match sign {
+        [sign] if name.eq_ignore_ascii_case(b"sep=") && sign.is_ascii() => Some(*sign),
+        _ => None,
+    }
+}
+
+/// Whether fewer records of a sample are broken if backslashes escape quotation marks.
+fn escapes(sample: &[u8], dialect: Dialect) -> bool {
+    let broken = |escape| csv_rows::broken_records(sample, Dialect { escape, ..dialect });
+    memmem::find(sample, b"\\\"").is_some() && broken(Some(b'\\')) < broken(None)
 }
 
 /// The whole lines of a beginning.
@@ -136,7 +167,7 @@ fn json(start: &[u8], whole: bool, name: &str) -> Format {
         };
     }
     let complete = |line: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
-    let mut lines = start.split(|byte| *byte == b'\n');
+    let mut lines = start.split(|byte| b"\r\n".contains(byte));
     let mut lines = lines.by_ref().map(<[u8]>::trim_ascii);
     let first = lines.next().unwrap_or_default();
     let Some(next) = lines.find(|line| !line.is_empty()) else {
@@ -155,26 +186,21 @@ fn json(start: &[u8], whole: bool, name: &str) -> Format {
     }
 }
 
-/// The delimiter that the first line has most of, outside of quotation marks.
-fn delimiter(sample: &[u8]) -> u8 {
-    let mut counts = [0_usize; DELIMITERS.len()];
-    let mut quoted = false;
-    for byte in sample.trim_ascii_start() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => break,
-            byte if !quoted => {
-                let at = DELIMITERS.iter().position(|known| known == byte);
-                if let Some(at) = at {
-                    counts[at] += 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    let most = counts.iter().max().copied().unwrap_or_default();
-    let at = counts.iter().position(|count| *count == most);
-    at.map_or(b',', |at| DELIMITERS[at])
+/// The delimiter that makes most fields of the first line.
+fn likely_delimiter(sample: &[u8]) -> u8 {
+    let fields = |delimiter: &u8| {
+        let dialect = Dialect {
+            delimiter: *delimiter,
+            escape: None,
+        };
+        csv_rows::first_fields(sample, dialect)
+    };
+    // The first of those that make the same number.
+    let best = DELIMITERS
+        .iter()
+        .rev()
+        .max_by_key(|delimiter| fields(delimiter));
+    best.copied().unwrap_or(b',')
 }
 
 fn declared_in_xml(sample: &[u8]) -> Option<Known> {
@@ -247,6 +273,10 @@ mod tests {
 
     #[test]
     fn formats_are_recognised_by_name_and_first_bytes() {
+        let table = |delimiter| {
+            let escape = None;
+            ChosenRows::Table(Dialect { delimiter, escape }, 0)
+        };
         let json = |keys: &[&str]| ChosenRows::Json(RowsPath::of_keys(keys.iter().copied()));
         for (text, name, expected) in [
             ("", "x", ChosenRows::JsonLines),
@@ -260,12 +290,13 @@ mod tests {
             ("{\n \"d\": {\"p\": [{\"a\": 1}]}}", "x", json(&["d", "p"])),
             ("{\"p\":[\n{\"a\":1},\n{\"a\":2}\n]}", "x", json(&["p"])),
             ("[{\"a\":1}, 2]\n", "x.ndjson", ChosenRows::JsonLines),
-            ("a,b;c,d\n", "x", ChosenRows::Table(b',')),
-            ("\"a,b,c\";d;e\n", "x", ChosenRows::Table(b';')),
-            ("a\tb\n", "x.txt", ChosenRows::Table(b'\t')),
-            ("a,b,c\td\n", "x.TSV.gz", ChosenRows::Table(b'\t')),
-            ("{a},b\n", "x.csv", ChosenRows::Table(b',')),
-            ("a\n", "x", ChosenRows::Table(b',')),
+            ("a,b;c,d\n", "x", table(b',')),
+            ("\"a,b,c\";d;e\n", "x", table(b';')),
+            ("a\tb\n", "x.txt", table(b'\t')),
+            ("a,b,c\td\n", "x.TSV.gz", table(b'\t')),
+            ("{a},b\n", "x.csv", table(b',')),
+            ("a\n", "x", table(b',')),
+            ("Size 27\",a;b;\"x;y\"\rc,d", "x", table(b';')),
         ] {
             assert_eq!(chosen(text, name), expected, "{text}");
         }

@@ -35,6 +35,9 @@ pub struct FeedForm {
     pub format: Format,
     /// The delimiter of CSV.
     pub delimiter: Option<u8>,
+    /// What escapes a quotation mark in a quoted field of CSV, which may also be doubled: an ASCII
+    /// sign, usually a backslash. It has no meaning anywhere else but before itself.
+    pub escape: Option<u8>,
     /// The names of the columns, for rows that are lists and for tables without a header.
     pub columns: Option<Vec<String>>,
     /// The number of lines before the header of a table.
@@ -51,7 +54,8 @@ pub struct FeedForm {
     pub sheet: Option<String>,
     /// Which files of a folder or an archive are read: a name with `*` and `?`.
     pub files: Option<String>,
-    /// Whether the place of the rows in a document is guessed, as for a first mapping.
+    /// Whether the place of the rows in a document and the escape sign of CSV are guessed, as for
+    /// a first mapping.
     pub guess_rows: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Reading JSON Lines.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use encoding_rs::Encoding;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::csv_rows::wrong_count;
@@ -13,7 +14,6 @@ use super::{FeedLine, Row, RowForm, broken, encoding};
 pub(super) struct JsonRows<R> {
     lines: Lines<R>,
     form: RowForm,
-    buffer: Vec<u8>,
 }
 
 impl<R: BufRead> JsonRows<R> {
@@ -21,35 +21,48 @@ impl<R: BufRead> JsonRows<R> {
         Self {
             lines: Lines::new(source, form.max_bytes),
             form,
-            buffer: Vec::new(),
         }
     }
 
     pub(super) fn next(&mut self) -> Option<FeedLine> {
-        self.buffer.clear();
-        let outcome = self.lines.append(&mut self.buffer);
-        let (bytes, row) = match outcome {
-            Ok(Outcome::End) => return None,
-            Ok(Outcome::Line) => (
-                self.buffer.len(),
-                row(
-                    &self.buffer,
-                    self.form.columns.as_deref(),
-                    self.form.encoding,
-                ),
-            ),
-            Ok(Outcome::TooLong(bytes)) => {
-                let reason = too_long(bytes, self.lines.max_bytes());
-                (bytes, Row::Unreadable(reason))
-            }
+        let number = self.lines.number() + 1;
+        let (bytes, row) = match self.read() {
+            Ok(read) => read?,
             Err(error) => (0, Row::Broken(broken(&error.to_string()))),
         };
-        Some(FeedLine {
-            number: self.lines.number(),
-            bytes,
-            row,
-        })
+        Some(FeedLine { number, bytes, row })
     }
+
+    fn read(&mut self) -> io::Result<Option<(usize, Row)>> {
+        let line = match self.lines.find(0)? {
+            Outcome::End => return Ok(None),
+            Outcome::Line(line) => line,
+            Outcome::TooLong => {
+                let bytes = self.lines.skip()?;
+                let reason = too_long(bytes, self.lines.max_bytes());
+                return Ok(Some((bytes, Row::Unreadable(reason))));
+            }
+        };
+        let text = self.lines.text(line.end);
+        let columns = self.form.columns.as_deref();
+        let mut row = row(text, columns, self.form.encoding);
+        if let Row::Unreadable(reason) = &row
+            && !line.has_end()
+            && is_cut_off(text)
+        {
+            row = Row::Broken(format!(
+                "the file ends within its last line, which {reason}"
+            ));
+        }
+        self.lines.consume(line.next, 1);
+        Ok(Some((line.end, row)))
+    }
+}
+
+/// Whether a text is the beginning of a JSON text.
+fn is_cut_off(text: &[u8]) -> bool {
+    let read = serde_json::from_slice::<IgnoredAny>(text);
+    read.is_err_and(|error| error.is_eof())
 }
 
 /// The row of a text that is JSON.

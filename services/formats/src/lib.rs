@@ -13,6 +13,7 @@
 //! | `unpack` | gzip, Zstandard, zip |
 //! | `detect`, `encoding` | which format and encoding a text has |
 //! | `lines`, `json_rows`, `csv_rows`, `document`, `xml` | rows of text |
+//! | `columns` | the names of the columns of tables and sheets |
 //! | `sheet`, `parquet_rows`, `background` | rows of binary formats |
 //! | `shape` | rows that are made of several lines, and lists that are made of columns |
 
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 mod address;
 mod background;
+mod columns;
 mod csv_rows;
 mod detect;
 mod document;
@@ -88,7 +90,9 @@ pub enum Row {
     Gathered,
     /// It is not valid, for this reason.
     Unreadable(String),
-    /// The rest of the file cannot be read, for this reason. The last line.
+    /// The rest of the file cannot be read, or the file ends within a record, or it is not empty
+    /// and has no row, for this reason. The last line. If what is wrong is not at one place, it is
+    /// a line that the file does not have.
     Broken(String),
 }
 
@@ -154,12 +158,26 @@ pub struct Feed {
     form: FeedForm,
     rows: Shaped,
     last: u64,
+    state: State,
+}
+
+/// What is known of the rows of a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The file is empty.
+    Empty,
+    /// There was no row yet.
+    NoRow,
+    /// There was a row.
+    Rows,
+    /// Nothing follows.
+    Ended,
 }
 
 enum Rows {
     Lines(JsonRows<Source>),
     Document(Document<Source>),
-    Table(CsvRows<Source>),
+    Table(Box<CsvRows<Source>>),
     Xml(Box<XmlRows<Source>>),
     Background(Background),
 }
@@ -293,18 +311,38 @@ impl Iterator for Feed {
     type Item = FeedLine;
 
     fn next(&mut self) -> Option<FeedLine> {
-        let mut line = self.rows.next()?;
-        if let Row::Broken(reason) = &mut line.row {
-            let last = self.last;
-            *reason = if last == 0 {
-                format!("{reason}; nothing was read before")
-            } else {
-                format!("{reason}; what is before it was read, up to line {last}")
-            };
-        } else {
-            self.last = line.number;
+        if self.state == State::Ended {
+            return None;
         }
+        let Some(mut line) = self.rows.next() else {
+            return self.end();
+        };
+        match &mut line.row {
+            Row::Broken(reason) => {
+                self.state = State::Ended;
+                *reason = match self.last {
+                    0 => format!("{reason}; nothing was read before"),
+                    last => format!("{reason}; what is before it was read, up to line {last}"),
+                };
+                return Some(line);
+            }
+            Row::Object(_) => self.state = State::Rows,
+            Row::Blank | Row::Gathered | Row::Unreadable(_) => {}
+        }
+        self.last = line.number;
         Some(line)
+    }
+}
+
+impl Feed {
+    /// The end of the file: a file that has something, but no row, is broken.
+    fn end(&mut self) -> Option<FeedLine> {
+        let state = std::mem::replace(&mut self.state, State::Ended);
+        (state == State::NoRow).then(|| FeedLine {
+            number: self.last + 1,
+            bytes: 0,
+            row: Row::Broken("the file is not empty, and has no row that can be read".to_owned()),
+        })
     }
 }
 

@@ -19,7 +19,8 @@ use super::source::{self, Counted, Peeked, Source};
 use super::unpack::{self, Archive, MAGIC_BYTES, MAX_LAYERS, Magic, Zip, magic};
 use super::xml::XmlRows;
 use super::{
-    BUFFER_BYTES, Feed, FeedError, MAX_LINE_BYTES, RowForm, Rows, failed, parquet_rows, sheet,
+    BUFFER_BYTES, Feed, FeedError, MAX_LINE_BYTES, RowForm, Rows, State, failed, parquet_rows,
+    sheet,
 };
 use crate::{FeedForm, Format};
 
@@ -213,6 +214,11 @@ impl<'o> Opening<'o> {
         }
         let beginning = source.beginning(SAMPLE_BYTES).to_vec();
         let chosen = detect::choose(&beginning, source.is_whole(), self.file_name, self.form)?;
+        let state = if beginning.is_empty() {
+            State::Empty
+        } else {
+            State::NoRow
+        };
         drop(beginning);
         let known = chosen.encoding;
         let form = RowForm {
@@ -236,17 +242,12 @@ impl<'o> Opening<'o> {
                 settings.rows = Some(path.clone());
                 (described, Rows::Document(Document::new(source, path, form)))
             }
-            ChosenRows::Table(delimiter) => {
-                let described = match delimiter {
-                    b'\t' => "TSV".to_owned(),
-                    b',' => "CSV".to_owned(),
-                    other => format!("CSV with {}", char::from(other)),
-                };
-                settings.delimiter = Some(delimiter);
-                (
-                    described,
-                    Rows::Table(CsvRows::new(source, delimiter, form)?),
-                )
+            ChosenRows::Table(dialect, skip) => {
+                let form = RowForm { skip, ..form };
+                settings.delimiter = Some(dialect.delimiter);
+                settings.escape = dialect.escape;
+                let rows = CsvRows::new(source, dialect, form)?;
+                (dialect.to_string(), Rows::Table(Box::new(rows)))
             }
             ChosenRows::Xml(path) => {
                 let described = format!("XML, rows at {path}");
@@ -259,15 +260,15 @@ impl<'o> Opening<'o> {
             described = format!("{described} in {known}");
             settings.encoding = Some(known.encoding);
         }
-        Ok(self.feed_with(settings, &described, rows))
+        Ok(self.feed_with(settings, &described, rows, state))
     }
 
     fn feed(&self, described: &str, rows: Rows) -> Opened {
-        self.feed_with(self.form.clone(), described, rows)
+        self.feed_with(self.form.clone(), described, rows, State::NoRow)
     }
 
     /// The feed of rows, with the settings that were found out.
-    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows) -> Opened {
+    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows, state: State) -> Opened {
         let packed = self.packed.iter().map(|packed| format!(", {packed}"));
         Opened::Feed(Box::new(Feed {
             name: self.name.to_owned(),
@@ -275,6 +276,7 @@ impl<'o> Opening<'o> {
             rows: Shaped::new(rows, &form),
             form,
             last: 0,
+            state,
         }))
     }
 }

@@ -154,7 +154,13 @@ fn check(mapping: &Mapping, name: &str, bytes: &[u8], form: &str) {
     let mut drafter = Drafter::new(mapping);
     let mut numbers = Vec::new();
     while let Some(batch) = drafter.batch(&mut feed) {
-        assert_eq!(batch.broken, None, "{name}");
+        // A file may end within its last line, or have no line that is JSON.
+        let is_whole = bytes.ends_with(b"\n");
+        let broken = batch.broken.unwrap_or_default();
+        assert!(
+            broken.is_empty() || !is_whole || broken.contains("no row"),
+            "{name}: {broken}"
+        );
         for line in batch.lines {
             numbers.push(line.number);
             match line.status {
@@ -171,6 +177,8 @@ fn check(mapping: &Mapping, name: &str, bytes: &[u8], form: &str) {
     let lines = last.split(|byte| *byte == b'\n').count() as u64;
     let first = if form == "csv" { 2 } else { 1 };
     let all: Vec<u64> = (first..=lines).collect();
+    // That a file has no row is said behind its last line.
+    numbers.retain(|number| *number <= lines);
     assert_eq!(numbers, all, "{name}.{form}: each line once");
 }
 
