@@ -3,23 +3,34 @@
 //! Attributes become keys with `@`, an element with text only becomes the text, the text of other
 //! elements is `#text`, and elements of one name become a list. Names keep their prefix. Entities
 //! other than the predefined ones are unknown: nothing outside the file is read.
+//!
+//! What is not XML costs the row that has it. Reading goes on behind the end tag of the row or, if
+//! the next start tag of a row comes before it, there; the row is read once more from its
+//! beginning, because a broken tag may have swallowed others. In memory are at most a row, one text
+//! and what was read since the row began.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
 
 use encoding_rs::Encoding;
+use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use serde_json::{Map, Value};
 
 use super::lines::too_long;
-use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken, encoding};
 use crate::RowsPath;
 
+mod replay;
+
+use replay::{Replayed, is_too_long};
+
 /// The maximum depth of a row.
 const MAX_DEPTH: usize = 64;
+/// The maximum number of open elements, for which a name each is held in memory.
+const MAX_OPEN: usize = 1000;
 /// How many times as long as the longest row one text may be. It is read at once.
 const MAX_TEXT_FACTOR: usize = 4;
 /// The key of the text of an element that has attributes or other elements.
@@ -27,36 +38,55 @@ const TEXT: &str = "#text";
 
 /// The rows of an XML document.
 pub(super) struct XmlRows<R> {
-    reader: Reader<LimitedSource<R>>,
+    /// `None` at the end.
+    reader: Option<Reader<Replayed<R>>>,
     steps: Vec<String>,
+    /// The end tag of a row.
+    end_tag: String,
     form: RowForm,
     /// The number of open elements, and of those that are on the path of the rows.
     depth: usize,
     matched: usize,
     number: u64,
     has_rows: bool,
-    has_ended: bool,
+    is_in_row: bool,
+    /// Whether rows have elements of their own name in them.
+    nests: bool,
     buffer: Vec<u8>,
+}
+
+/// Why an event cannot be read.
+enum Failure {
+    /// The text is not XML. What follows may be.
+    Syntax(String),
+    /// The rest cannot be read.
+    Final(String),
+}
+
+/// A reader of XML from here on. It may close elements that were opened before.
+fn reader<R: BufRead>(source: Replayed<R>) -> Reader<Replayed<R>> {
+    let mut reader = Reader::from_reader(source);
+    let config = reader.config_mut();
+    config.expand_empty_elements = true;
+    config.allow_unmatched_ends = true;
+    reader
 }
 
 impl<R: BufRead> XmlRows<R> {
     pub(super) fn new(source: R, path: &RowsPath, form: RowForm) -> Self {
-        let mut reader = Reader::from_reader(LimitedSource {
-            source,
-            lines: 0,
-            bytes: 0,
-            max_bytes: form.max_bytes.saturating_mul(MAX_TEXT_FACTOR),
-        });
-        reader.config_mut().expand_empty_elements = true;
+        let max_bytes = form.max_bytes.saturating_mul(MAX_TEXT_FACTOR);
+        let steps: Vec<String> = path.keys().into_iter().map(str::to_owned).collect();
         Self {
-            reader,
-            steps: path.keys().into_iter().map(str::to_owned).collect(),
+            reader: Some(reader(Replayed::new(source, max_bytes))),
+            end_tag: format!("</{}>", steps.last().map_or("", String::as_str)),
+            steps,
             form,
             depth: 0,
             matched: 0,
             number: 0,
             has_rows: false,
-            has_ended: false,
+            is_in_row: false,
+            nests: false,
             buffer: Vec::new(),
         }
     }
@@ -65,41 +95,74 @@ impl<R: BufRead> XmlRows<R> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let line = self.read(&mut buffer);
         self.buffer = buffer;
-        match line {
-            Ok(line) => line,
-            Err(reason) => {
-                self.has_ended = true;
-                let line = self.reader.get_ref().lines + 1;
-                let reason = broken(&format!("{reason}, in line {line} of the file"));
-                Some(FeedLine {
-                    number: line.max(self.number + 1),
-                    bytes: 0,
-                    row: Row::Broken(reason),
-                })
+        line.unwrap_or_else(|failure| self.failed(&failure))
+    }
+
+    /// What is not XML costs the row that has it, if there is a place to go on from.
+    fn failed(&mut self, failure: &Failure) -> Option<FeedLine> {
+        let source = self.reader.take()?.into_inner();
+        let (line, start) = (source.line(), source.start_line());
+        if let Failure::Syntax(reason) = failure
+            && self.resume(source)
+        {
+            if !self.is_in_row {
+                self.number = start.max(self.number + 1);
             }
+            self.is_in_row = false;
+            let (number, bytes) = (self.number, 0);
+            let row = Row::Unreadable(format!("{reason}, in line {line} of the file"));
+            return Some(FeedLine { number, bytes, row });
         }
+        let (Failure::Syntax(reason) | Failure::Final(reason)) = failure;
+        Some(FeedLine {
+            number: line.max(self.number + 1),
+            bytes: 0,
+            row: Row::Broken(broken(&format!("{reason}, in line {line} of the file"))),
+        })
+    }
+
+    /// Goes on behind the end of the row, or where the next one begins. Returns false if there is
+    /// no such place.
+    fn resume(&mut self, mut source: Replayed<R>) -> bool {
+        let parents = self.steps.len().saturating_sub(1);
+        let Some(name) = self.steps.last().filter(|_| self.matched == parents) else {
+            return false;
+        };
+        if !source.resume(name, self.is_in_row, self.nests) {
+            return false;
+        }
+        self.depth = parents;
+        self.reader = Some(reader(source));
+        true
     }
 
     /// Reads up to the end of the next row.
-    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<FeedLine>, String> {
-        if self.has_ended {
-            return Ok(None);
-        }
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<Option<FeedLine>, Failure> {
         loop {
-            match event(&mut self.reader, buffer)? {
+            let Some(reader) = &mut self.reader else {
+                return Ok(None);
+            };
+            reader.get_mut().mark();
+            match event(reader, buffer)? {
                 Event::Start(start) => {
+                    let tag = check_tag(&start);
                     let step = self.steps.get(self.depth).map(String::as_str);
                     if self.matched == self.depth && step == Some(start.name().as_ref()) {
                         self.matched += 1;
                     }
                     if self.matched < self.steps.len() || self.depth + 1 > self.steps.len() {
                         self.depth += 1;
+                        tag.and_then(|()| check_depth(self.depth))?;
                         continue;
                     }
-                    let ends = newlines(start.as_bytes());
+                    let line = reader.get_ref().start_line();
+                    self.number = line.max(self.number + 1);
+                    self.has_rows = true;
+                    self.is_in_row = true;
+                    self.matched = self.steps.len() - 1;
+                    tag?;
                     let row = Element::of(&start, self.form.encoding);
                     let bytes = start.len();
-                    self.number = (self.reader.get_ref().lines - ends + 1).max(self.number + 1);
                     return self.row(row, bytes, buffer).map(Some);
                 }
                 Event::End(_) => {
@@ -112,18 +175,18 @@ impl<R: BufRead> XmlRows<R> {
         }
     }
 
-    fn end(&mut self) -> Result<Option<FeedLine>, String> {
-        self.has_ended = true;
+    fn end(&mut self) -> Result<Option<FeedLine>, Failure> {
         if self.depth > 0 {
-            return Err("the document ends too early".to_owned());
+            return Err(Failure::Final(TOO_EARLY.to_owned()));
         }
         if self.has_rows {
+            self.reader = None;
             return Ok(None);
         }
-        Err(format!(
-            "the document has no element {}",
-            self.steps.join(".")
-        ))
+        let path = self.steps.join(".");
+        Err(Failure::Final(format!(
+            "the document has no element {path}"
+        )))
     }
 
     /// Reads the content of a row.
@@ -132,34 +195,77 @@ impl<R: BufRead> XmlRows<R> {
         row: Result<Element, String>,
         start: usize,
         buffer: &mut Vec<u8>,
-    ) -> Result<FeedLine, String> {
-        self.has_rows = true;
-        self.matched = self.steps.len() - 1;
+    ) -> Result<FeedLine, Failure> {
         let mut building = Building::new(row, start, &self.form);
+        let mut nests = false;
         loop {
-            let event = event(&mut self.reader, buffer)?;
-            if matches!(event, Event::Eof) {
-                return Err("the document ends too early".to_owned());
+            let Some(reader) = &mut self.reader else {
+                return Err(Failure::Final(TOO_EARLY.to_owned()));
+            };
+            let event = event(reader, buffer)?;
+            match &event {
+                Event::Eof => return Err(Failure::Syntax(TOO_EARLY.to_owned())),
+                Event::Start(start) => {
+                    check_tag(start)?;
+                    check_depth(building.depth)?;
+                    nests |= self.steps.last().map(String::as_str) == Some(start.name().as_ref());
+                }
+                Event::CData(text) => self.check_section(text)?,
+                Event::Comment(text) => self.check_section(text)?,
+                _ => {}
             }
             if building.add(&event) {
                 let (bytes, row) = building.finish();
+                self.is_in_row = false;
+                self.nests |= nests;
                 let number = self.number;
                 return Ok(FeedLine { number, bytes, row });
             }
         }
     }
+
+    /// Checks that a section of a row has not the end of the row in it.
+    fn check_section(&self, section: &str) -> Result<(), Failure> {
+        if memmem::find(section.as_bytes(), self.end_tag.as_bytes()).is_none() {
+            return Ok(());
+        }
+        let reason = "has a comment or a CDATA section that is not closed";
+        Err(Failure::Syntax(reason.to_owned()))
+    }
+}
+
+const TOO_EARLY: &str = "the document ends too early";
+
+/// Checks that a tag has not swallowed another one.
+fn check_tag(start: &BytesStart<'_>) -> Result<(), Failure> {
+    let first = start.chars().next().unwrap_or_default();
+    let is_name = first.is_alphabetic() || first == '_' || first == ':';
+    if is_name && !start.contains('<') {
+        return Ok(());
+    }
+    let reason = "it is not XML: a < begins no tag, or a tag is not closed";
+    Err(Failure::Syntax(reason.to_owned()))
+}
+
+fn check_depth(depth: usize) -> Result<(), Failure> {
+    if depth <= MAX_OPEN {
+        return Ok(());
+    }
+    let reason = format!("elements are deeper than {MAX_OPEN} levels");
+    Err(Failure::Syntax(reason))
 }
 
 /// Reads the next event.
 fn event<'b, R: BufRead>(
-    reader: &mut Reader<LimitedSource<R>>,
+    reader: &mut Reader<Replayed<R>>,
     buffer: &'b mut Vec<u8>,
-) -> Result<Event<'b>, String> {
+) -> Result<Event<'b>, Failure> {
     buffer.clear();
-    reader.get_mut().bytes = 0;
+    reader.get_mut().start_event();
     reader.read_event_into(buffer).map_err(|error| match error {
-        quick_xml::Error::Io(error) => error.to_string(),
-        error => format!("it is not XML: {error}"),
+        quick_xml::Error::Io(error) if is_too_long(&error) => Failure::Syntax(error.to_string()),
+        quick_xml::Error::Io(error) => Failure::Final(error.to_string()),
+        error => Failure::Syntax(format!("it is not XML: {error}")),
     })
 }
 
@@ -342,46 +448,6 @@ fn resolved(reference: &BytesRef<'_>) -> Result<String, String> {
     }
 }
 
-/// A source that counts lines, and ends with an error where one event is too long.
-struct LimitedSource<R> {
-    source: R,
-    lines: u64,
-    bytes: usize,
-    max_bytes: usize,
-}
-
-impl<R: BufRead> Read for LimitedSource<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl<R: BufRead> BufRead for LimitedSource<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.bytes > self.max_bytes {
-            let max_bytes = self.max_bytes;
-            return Err(io::Error::other(format!(
-                "a text or tag is longer than {max_bytes} bytes"
-            )));
-        }
-        self.source.fill_buf()
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        if bytes == 0 {
-            return;
-        }
-        // What is consumed was returned by the last look, so this look costs nothing.
-        if let Ok(available) = self.source.fill_buf() {
-            self.lines += newlines(&available[..bytes.min(available.len())]);
-        }
-        self.bytes += bytes;
-        self.source.consume(bytes);
-    }
-}
-
 /// The encoding that the declaration of a document names.
 pub(super) fn declared_encoding(sample: &[u8]) -> Option<String> {
     let sample = &sample[..sample.len().min(1024)];
@@ -451,94 +517,4 @@ pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::tests::{object, reason};
-
-    fn read_bytes(bytes: &[u8], path: &str, max_bytes: usize) -> Vec<(u64, Row)> {
-        let path = crate::tests::rows_path(path);
-        let form = RowForm {
-            max_bytes,
-            ..RowForm::default()
-        };
-        // Small pieces: events are cut anywhere.
-        let source = io::BufReader::with_capacity(5, bytes);
-        let mut rows = XmlRows::new(source, &path, form);
-        let rows = std::iter::from_fn(|| rows.next());
-        rows.map(|line| (line.number, line.row)).collect()
-    }
-
-    fn read(text: &str, path: &str) -> Vec<(u64, Row)> {
-        read_bytes(text.as_bytes(), path, 1000)
-    }
-
-    #[test]
-    fn elements_become_objects_texts_and_lists() {
-        let text = "<?xml version=\"1.0\"?>\n<!DOCTYPE c>\n<c xmlns:g='u'>\n<p><id>0</id></p>\n\
-                    <list><p id='1' xmlns:h=\"v\">\n<g:price c=\"EUR\">5</g:price>\
-                    <img/><img>a&amp;b</img>\r\n<t>x <b>y</b> z&#233;<![CDATA[<&>]]></t>\n</p>\n\
-                    <p\n id='2&lt;'/><p>text</p></list></c>";
-        let found = read(text, "c.list.p");
-        assert_eq!(
-            found,
-            [
-                (
-                    5,
-                    object(json!({
-                        "@id": "1", "g:price": {"@c": "EUR", "#text": "5"},
-                        "img": ["", "a&b"], "t": {"b": "y", "#text": "x  z\u{e9}<&>"},
-                    }))
-                ),
-                (9, object(json!({"@id": "2<"}))),
-                (10, object(json!({"#text": "text"}))),
-            ]
-        );
-        assert_eq!(read(text, "c.p"), [(4, object(json!({"id": "0"})))]);
-    }
-
-    #[test]
-    fn a_bad_row_costs_itself() {
-        let long = format!("<p><a>{}</a></p>", "x".repeat(1500));
-        let deep = format!("<p>{}{}</p>", "<a>".repeat(70), "</a>".repeat(70));
-        let text = format!("<c><p>&nbsp;</p><p a='1' a='2'/>{long}{deep}<p><a>\u{e9}</a></p></c>");
-        let mut bytes = text.into_bytes();
-        let at = bytes.iter().rposition(|byte| *byte == 0xc3).unwrap();
-        let mark = format!("{}</a></p><p><a>", encoding::MARK);
-        bytes.splice(at..at + 2, mark.into_bytes());
-        let found = read_bytes(&bytes, "c.p", 1000);
-        assert!(reason(&found[0].1).contains("&nbsp;, which XML does not know"));
-        assert!(reason(&found[1].1).contains("bad attribute"));
-        assert!(reason(&found[2].1).contains("at most 1000 are allowed"));
-        assert!(reason(&found[3].1).contains("deeper than 64"));
-        assert!(reason(&found[4].1).contains("not UTF-8"));
-        assert_eq!(found[5].1, object(json!({"a": ""})));
-    }
-
-    #[test]
-    fn what_cannot_be_followed_ends_the_rows_with_a_reason() {
-        let endless = format!("<c><p>1</p><p>{}", "x".repeat(5000));
-        for (text, rows, expected) in [
-            ("<c><p>1</p>\n<p>2", 1, "ends too early, in line 2"),
-            ("<c><p>1</p>\n", 1, "ends too early"),
-            ("<c><p>1</p><p></q></p></c>", 1, "is not XML"),
-            ("<c><q/></c>", 0, "has no element c.p"),
-            (&endless, 1, "longer than 4000 bytes"),
-        ] {
-            let found = read(text, "c.p");
-            assert_eq!(found.len(), rows + 1, "{text}");
-            let reason = reason(&found[rows].1);
-            assert!(reason.contains(expected), "{text}: {reason}");
-        }
-    }
-
-    #[test]
-    fn entities_of_the_document_are_not_expanded() {
-        let text = "<!DOCTYPE c [<!ENTITY a \"x\"><!ENTITY f SYSTEM \"file:///etc/hostname\">]>\
-                    <c><p>&a;</p><p>&f;</p></c>";
-        for (_, row) in read(text, "c.p") {
-            assert!(reason(&row).contains("which XML does not know"), "{row:?}");
-        }
-    }
-}
+mod tests;
