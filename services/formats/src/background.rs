@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use super::{FeedLine, Row, broken};
+use super::{CellProblem, FeedLine, Row, broken};
 
 /// The number of rows that are read ahead.
 const ROWS_AHEAD: usize = 64;
@@ -31,18 +31,30 @@ impl Sink {
     /// # Errors
     /// [`Unread`] if nobody reads it.
     pub(super) fn row(&mut self, number: u64, bytes: usize, row: Row) -> Result<(), Unread> {
+        self.row_with(number, bytes, row, Vec::new())
+    }
+
+    /// Sends a row of which some cells have problems.
+    ///
+    /// # Errors
+    /// [`Unread`] if nobody reads it.
+    pub(super) fn row_with(
+        &mut self,
+        number: u64,
+        bytes: usize,
+        row: Row,
+        cells: Vec<CellProblem>,
+    ) -> Result<(), Unread> {
         while self.last + 1 < number {
             self.last += 1;
-            let (number, row) = (self.last, Row::Blank);
-            let line = FeedLine {
-                number,
-                bytes: 0,
-                row,
-            };
+            let line = FeedLine::new(self.last, 0, Row::Blank);
             self.sender.send(line).map_err(|_| Unread)?;
         }
         self.last = number;
-        let line = FeedLine { number, bytes, row };
+        let line = FeedLine {
+            cells,
+            ..FeedLine::new(number, bytes, row)
+        };
         self.sender.send(line).map_err(|_| Unread)
     }
 
@@ -83,10 +95,8 @@ impl Background {
         }
         // Libraries for binary formats may panic over a damaged file.
         let ended = self.thread.take()?.join();
-        ended.err().map(|_| FeedLine {
-            number: self.number + 1,
-            bytes: 0,
-            row: Row::Broken(broken("it is damaged")),
-        })
+        let number = self.number + 1;
+        let broken = || Row::Broken(broken("it is damaged"));
+        ended.err().map(|_| FeedLine::new(number, 0, broken()))
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Columns {
     names: Vec<Name>,
     /// Whether each column has a name, and no two the same.
     is_plain: bool,
+    /// Names those behind the last one of the header, which may have values.
+    unnamed: Option<fn(usize) -> String>,
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +54,11 @@ impl Columns {
             name.is_shared = counts[&name.text] > 1;
         }
         let is_plain = names.iter().all(|name| name.is_given && !name.is_shared);
-        Self { names, is_plain }
+        Self {
+            names,
+            is_plain,
+            unnamed: None,
+        }
     }
 
     /// Columns that the mapping names, each differently.
@@ -65,6 +71,7 @@ impl Columns {
         Self {
             names: names.collect(),
             is_plain: true,
+            unnamed: None,
         }
     }
 
@@ -73,13 +80,43 @@ impl Columns {
         self.names.len()
     }
 
-    /// The row with these values, one for each column.
-    pub(super) fn row(&self, values: impl Iterator<Item = Value>) -> Map<String, Value> {
+    /// The same, with names for the columns behind the last one.
+    pub(super) fn with_unnamed(self, unnamed: fn(usize) -> String) -> Self {
+        Self {
+            unnamed: Some(unnamed),
+            ..self
+        }
+    }
+
+    /// The name of a column.
+    pub(super) fn name(&self, column: usize) -> String {
+        let known = self.names.get(column).map(|name| name.text.clone());
+        known
+            .or_else(|| Some(self.unnamed?(column)))
+            .unwrap_or_default()
+    }
+
+    /// The row with these values. What is missing at the end is null.
+    pub(super) fn row(&self, mut values: impl Iterator<Item = Value>) -> Map<String, Value> {
         let mut row = Map::with_capacity(self.names.len());
-        for (name, value) in self.names.iter().zip(values) {
+        for name in &self.names {
+            let value = values.next().unwrap_or_default();
             if self.is_plain {
                 row.insert(name.text.clone(), value);
             } else if name.is_given || !is_empty(&value) {
+                name.add(&mut row, value);
+            }
+        }
+        let Some(unnamed) = self.unnamed else {
+            return row;
+        };
+        for (value, at) in values.zip(self.names.len()..) {
+            if !is_empty(&value) {
+                let name = Name {
+                    text: unnamed(at),
+                    is_given: false,
+                    is_shared: false,
+                };
                 name.add(&mut row, value);
             }
         }

@@ -189,15 +189,12 @@ impl<R: BufRead> CsvRows<R> {
             Ok(read) => read?,
             Err(error) => return Some(self.failed(&error)),
         };
-        Some(FeedLine { number, bytes, row })
+        Some(FeedLine::new(number, bytes, row))
     }
 
     fn failed(&self, error: &io::Error) -> FeedLine {
-        FeedLine {
-            number: self.lines.number() + 1,
-            bytes: 0,
-            row: Row::Broken(broken(&error.to_string())),
-        }
+        let row = Row::Broken(broken(&error.to_string()));
+        FeedLine::new(self.lines.number() + 1, 0, row)
     }
 
     /// Looks at the record that begins here.

@@ -225,7 +225,7 @@ impl<R: BufRead> Document<R> {
             Row::Broken(_) => self.text.line.max(self.number + 1),
             _ => self.number,
         };
-        FeedLine { number, bytes, row }
+        FeedLine::new(number, bytes, row)
     }
 }
 

@@ -31,29 +31,36 @@ pub(crate) fn zipped(files: &[(&str, &[u8])], method: CompressionMethod) -> Vec<
 
 /// A workbook with two sheets, of which the second has these rows.
 pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
+    let notes = "<row r=\"1\"><c r=\"A1\"><v>1</v></c></row>";
+    let formats =
+        "<cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"14\"/><xf numFmtId=\"22\"/></cellXfs>";
+    workbook(&[("Notes", "", notes), ("Lamps", "", rows)], formats, "")
+}
+
+/// A workbook with sheets: their names, attributes and rows. `styles` and `settings` are XML.
+pub(crate) fn workbook(sheets: &[(&str, &str, &str)], styles: &str, settings: &str) -> Vec<u8> {
     const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-    let sheet = |rows: &str| {
-        format!("<worksheet xmlns=\"{MAIN}\"><sheetData>{rows}</sheetData></worksheet>")
-    };
+    const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
     let related = |id: usize, kind: &str, target: &str| {
         format!("<Relationship Id=\"r{id}\" Type=\"{RELATIONS}/{kind}\" Target=\"{target}\"/>")
     };
-    let relationships = |relations: &str| {
-        const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
-        format!("<Relationships xmlns=\"{PACKAGE}\">{relations}</Relationships>")
-    };
-    let relations: String = [
-        ("worksheet", "worksheets/sheet1.xml"),
-        ("worksheet", "worksheets/sheet2.xml"),
-        ("sharedStrings", "sharedStrings.xml"),
-        ("styles", "styles.xml"),
-    ]
-    .iter()
-    .zip(1..)
-    .map(|((kind, target), id)| related(id, kind, target))
-    .collect();
-    let files = [
+    let relationships =
+        |relations: &str| format!("<Relationships xmlns=\"{PACKAGE}\">{relations}</Relationships>");
+    let (mut listed, mut relations, mut parts) = (String::new(), String::new(), Vec::new());
+    for ((name, attributes, rows), id) in sheets.iter().zip(1..) {
+        let sheet =
+            format!("<sheet name=\"{name}\" sheetId=\"{id}\" {attributes} r:id=\"r{id}\"/>");
+        listed.push_str(&sheet);
+        relations += &related(id, "worksheet", &format!("worksheets/sheet{id}.xml"));
+        let sheet =
+            format!("<worksheet xmlns=\"{MAIN}\"><sheetData>{rows}</sheetData></worksheet>");
+        parts.push((format!("xl/worksheets/sheet{id}.xml"), sheet));
+    }
+    relations += &related(98, "sharedStrings", "sharedStrings.xml");
+    relations += &related(99, "styles", "/xl/styles.xml");
+    let strings = "<si><t>id</t></si><si><r><t>Stra\u{df}e</t></r><r><t> &amp; co</t></r><rPh><t>x</t></rPh></si>";
+    for (name, text) in [
         ("[Content_Types].xml", "<Types/>".to_owned()),
         (
             "_rels/.rels",
@@ -62,35 +69,47 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
         (
             "xl/workbook.xml",
             format!(
-                "<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets>\
-                 <sheet name=\"Notes\" sheetId=\"1\" r:id=\"r1\"/>\
-                 <sheet name=\"Lamps\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>"
+                "<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets>{listed}</sheets>{settings}</workbook>"
             ),
         ),
         ("xl/_rels/workbook.xml.rels", relationships(&relations)),
         (
-            "xl/worksheets/sheet1.xml",
-            sheet("<row r=\"1\"><c r=\"A1\"><v>1</v></c></row>"),
-        ),
-        ("xl/worksheets/sheet2.xml", sheet(rows)),
-        (
             "xl/sharedStrings.xml",
-            format!(
-                "<sst xmlns=\"{MAIN}\"><si><t>id</t></si><si><t>Stra\u{df}e &amp; co</t></si></sst>"
-            ),
+            format!("<sst xmlns=\"{MAIN}\" uniqueCount=\"99999999999\">{strings}</sst>"),
         ),
         (
             "xl/styles.xml",
-            format!(
-                "<styleSheet xmlns=\"{MAIN}\"><cellXfs count=\"3\"><xf numFmtId=\"0\"/><xf numFmtId=\"14\"/>\
-                 <xf numFmtId=\"22\"/></cellXfs></styleSheet>"
-            ),
+            format!("<styleSheet xmlns=\"{MAIN}\">{styles}</styleSheet>"),
         ),
+    ] {
+        parts.push((name.to_owned(), text));
+    }
+    let files: Vec<(&str, &[u8])> = parts
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    zipped(&files, CompressionMethod::Deflated)
+}
+
+/// A spreadsheet of `OpenDocument` with this body.
+pub(crate) fn ods(styles: &str, tables: &str) -> Vec<u8> {
+    const NAMES: &str = "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" \
+        xmlns:table=\"urn:oasis:names:tc:opendocument:xmlns:table:1.0\" \
+        xmlns:style=\"urn:oasis:names:tc:opendocument:xmlns:style:1.0\" \
+        xmlns:calcext=\"urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0\" \
+        xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"";
+    let content = format!(
+        "<office:document-content {NAMES}><office:automatic-styles>{styles}</office:automatic-styles>\
+         <office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body></office:document-content>"
+    );
+    let kind = "application/vnd.oasis.opendocument.spreadsheet";
+    let manifest = "<manifest:manifest xmlns:manifest=\"urn:oasis:names:tc:opendocument:xmlns:manifest:1.0\"/>";
+    let files = [
+        ("mimetype", kind.as_bytes()),
+        ("content.xml", content.as_bytes()),
+        ("META-INF/manifest.xml", manifest.as_bytes()),
     ];
-    let bytes = files
-        .each_ref()
-        .map(|(name, text)| (*name, text.as_bytes()));
-    zipped(&bytes, CompressionMethod::Deflated)
+    zipped(&files, CompressionMethod::Deflated)
 }
 
 const SCHEMA: &str = "message rows {

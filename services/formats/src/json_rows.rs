@@ -30,7 +30,7 @@ impl<R: BufRead> JsonRows<R> {
             Ok(read) => read?,
             Err(error) => (0, Row::Broken(broken(&error.to_string()))),
         };
-        Some(FeedLine { number, bytes, row })
+        Some(FeedLine::new(number, bytes, row))
     }
 
     fn read(&mut self) -> io::Result<Option<(usize, Row)>> {

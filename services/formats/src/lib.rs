@@ -77,6 +77,32 @@ pub struct FeedLine {
     pub bytes: usize,
     /// Its content.
     pub row: Row,
+    /// The cells that have no value although they are not empty. They are null in the row.
+    pub cells: Vec<CellProblem>,
+}
+
+/// A cell that has no value although it is not empty: an error such as `#N/A`, a formula that no
+/// program has computed, or a date that there is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellProblem {
+    /// The name of its column.
+    pub column: String,
+    /// Its place as spreadsheets name it, `C12`; for other formats the number of the row.
+    pub cell: String,
+    /// What it is, to be read behind its place: `is the error #N/A`.
+    pub reason: String,
+}
+
+impl FeedLine {
+    fn new(number: u64, bytes: usize, row: Row) -> Self {
+        let cells = Vec::new();
+        Self {
+            number,
+            bytes,
+            row,
+            cells,
+        }
+    }
 }
 
 /// The content of a line.
@@ -338,11 +364,9 @@ impl Feed {
     /// The end of the file: a file that has something, but no row, is broken.
     fn end(&mut self) -> Option<FeedLine> {
         let state = std::mem::replace(&mut self.state, State::Ended);
-        (state == State::NoRow).then(|| FeedLine {
-            number: self.last + 1,
-            bytes: 0,
-            row: Row::Broken("the file is not empty, and has no row that can be read".to_owned()),
-        })
+        let reason = "the file is not empty, and has no row that can be read";
+        let broken = || Row::Broken(reason.to_owned());
+        (state == State::NoRow).then(|| FeedLine::new(self.last + 1, 0, broken()))
     }
 }
 

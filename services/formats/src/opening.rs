@@ -167,16 +167,18 @@ impl<'o> Opening<'o> {
 
     /// Opens a file that is read from its end.
     fn file(self, file: File, magic: Magic) -> Result<Opened, String> {
-        let kind = match magic {
+        let (kind, package) = match magic {
             Magic::Parquet => return self.parquet(file),
             Magic::OldExcel => {
-                return Err("it is a file of Excel before 2007; save it as xlsx".to_owned());
+                let reason = "it is a file of Excel before 2007, or has a password; save it as xlsx \
+                              without one";
+                return Err(reason.to_owned());
             }
             _ => {
                 let pattern = self.form.files.as_deref();
                 match unpack::open(&file, self.name, pattern, Arc::clone(&self.read))? {
                     Zip::Archive(archive) => return Ok(Opened::Archive(archive)),
-                    Zip::Spreadsheet(kind) => kind,
+                    Zip::Spreadsheet(kind, package) => (kind, package),
                 }
             }
         };
@@ -187,8 +189,9 @@ impl<'o> Opening<'o> {
             ..RowForm::default()
         };
         let read = Arc::clone(&self.read);
-        let sheet = self.form.sheet.clone();
-        let (rows, described) = sheet::rows(file, kind, sheet, form, read)?;
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
+        let sheet = self.form.sheet.as_deref();
+        let (rows, described) = sheet::rows(package, kind, sheet, form, read, size)?;
         Ok(self.feed(&described, Rows::Background(rows)))
     }
 

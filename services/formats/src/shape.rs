@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
+use crate::columns::is_empty;
 use crate::form::FeedForm;
 use crate::place::fits;
-use crate::{FeedLine, MAX_LINE_BYTES, Row, Rows};
+use crate::{CellProblem, FeedLine, MAX_LINE_BYTES, Row, Rows};
 
 /// The maximum number of lines of a row.
 const MAX_GATHERED_LINES: usize = 10_000;
@@ -55,6 +56,7 @@ struct Group {
     row: Map<String, Value>,
     lines: Vec<Value>,
     bytes: usize,
+    cells: Vec<CellProblem>,
 }
 
 impl Unpivot {
@@ -203,6 +205,7 @@ impl Group {
             lines: vec![Value::Object(row.clone())],
             row,
             bytes: first.bytes,
+            cells: first.cells.clone(),
         }
     }
 
@@ -229,15 +232,8 @@ impl Group {
             number: self.number,
             bytes: self.first_bytes,
             row: Row::Object(Value::Object(self.row)),
+            cells: self.cells,
         }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        _ => false,
     }
 }
 

@@ -1,27 +1,40 @@
 //! Reading rows of spreadsheets: Excel (xlsx) and `OpenDocument` (ods).
 //!
-//! The cells of xlsx are streamed; in memory are the texts that cells share. An ods is read as a
-//! whole. So there are bounds for the size of what is held.
+//! The cells are streamed. In memory are a row and, of xlsx, the texts that cells share and what
+//! styles show: at most 256 MiB and 16 MiB.
+//!
+//! The first row that has cells is the header; [`columns`](super::columns) has the rules. A cell is
+//! what a person sees: numbers have 15 digits, dates are `2026-05-31` or `2026-05-31T12:00:00Z`, times
+//! and durations `14:30:00` and `36:00:00`, zeros that a number format puts before a number are part
+//! of it, which is a text then. An error, a formula that nobody has computed, and a date that there is
+//! not have no value, and are problems of their cell.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use calamine::{Data, DataRef, Ods, Reader, Xlsx};
-use serde_json::{Map, Number, Value};
-use zip::ZipArchive;
+use serde_json::Value;
 
 use super::background::{Background, Sink, Unread};
+use super::columns::Columns;
 use super::lines::too_long;
-use super::{Row, RowForm};
+use super::{CellProblem, Row, RowForm};
 
-/// The maximum size of the texts that the cells of a spreadsheet share.
-const MAX_SHARED_BYTES: u64 = 256 * 1024 * 1024;
-/// The maximum size of a spreadsheet that is read as a whole, unpacked.
-const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
-/// The maximum number of columns, which is that of Excel.
+mod cell;
+mod ods;
+mod package;
+mod xlsx;
+
+use cell::Cell;
+pub(super) use package::Package;
+use xlsx::Workbook;
+
+/// The maximum number of columns and of rows, which are those of Excel.
 const MAX_COLUMNS: usize = 16_384;
+const MAX_ROWS: u64 = 1_048_576;
+/// The maximum number of cells that stand there because a cell or a row says that it is repeated.
+const MAX_REPEATED: u64 = 1_000_000;
+/// The maximum number of sheets.
+const MAX_SHEETS: usize = 10_000;
 
 /// The kinds of spreadsheets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,43 +50,35 @@ impl Kind {
             Self::Ods => "OpenDocument",
         }
     }
-
-    /// The parts that are held in memory, and how large they may be together.
-    fn held(self) -> (&'static [&'static str], u64) {
-        match self {
-            Self::Xlsx => (&["xl/sharedStrings.xml", "xl/styles.xml"], MAX_SHARED_BYTES),
-            Self::Ods => (&["content.xml", "meta.xml"], MAX_WHOLE_BYTES),
-        }
-    }
 }
 
-/// Checks that what would be held in memory is small enough. Sizes that a file states are not
-/// trusted.
-///
-/// # Errors
-/// What is too large.
-fn check_size(file: &File, kind: Kind) -> Result<(), String> {
-    let (parts, max_bytes) = kind.held();
-    let failed = |error: &dyn std::fmt::Display| format!("it cannot be read: {error}");
-    let too_large = |what: &str| {
-        let mebibytes = max_bytes / (1024 * 1024);
-        format!(
-            "{what} is larger than {mebibytes} MiB, and would be held in memory; export it as CSV"
-        )
-    };
-    let file = file.try_clone().map_err(|error| failed(&error))?;
-    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| failed(&error))?;
-    let mut left = max_bytes;
-    for part in parts {
-        let Ok(entry) = zip.by_name(part) else {
-            continue;
-        };
-        let read = io::copy(&mut entry.take(left + 1), &mut io::sink());
-        // A damaged part is reported by those who read it.
-        let read = read.unwrap_or_default();
-        left = left.checked_sub(read).ok_or_else(|| too_large(part))?;
+/// A sheet.
+#[derive(Clone, Debug)]
+struct SheetName {
+    name: String,
+    is_hidden: bool,
+}
+
+/// What a spreadsheet has.
+enum Book {
+    Xlsx(Workbook),
+    Ods(Vec<SheetName>),
+}
+
+impl Book {
+    fn open(package: &Package, kind: Kind) -> Result<Self, String> {
+        Ok(match kind {
+            Kind::Xlsx => Self::Xlsx(Workbook::open(package)?),
+            Kind::Ods => Self::Ods(ods::sheets(package)?),
+        })
     }
-    Ok(())
+
+    fn sheets(&self) -> &[SheetName] {
+        match self {
+            Self::Xlsx(book) => &book.sheets,
+            Self::Ods(sheets) => sheets,
+        }
+    }
 }
 
 /// Starts to read the rows of a sheet.
@@ -81,33 +86,27 @@ fn check_size(file: &File, kind: Kind) -> Result<(), String> {
 /// # Errors
 /// Why it cannot be read.
 pub(super) fn rows(
-    file: File,
+    mut package: Package,
     kind: Kind,
-    sheet: Option<String>,
+    sheet: Option<&str>,
     form: RowForm,
     read: Arc<AtomicU64>,
+    size: u64,
 ) -> Result<(Background, String), String> {
-    check_size(&file, kind)?;
-    let names = names(&file, kind)?;
-    let name = match sheet {
-        None => names.first().cloned(),
-        Some(sheet) => names.iter().find(|name| **name == sheet).cloned(),
-    };
-    let name = name.ok_or_else(|| {
-        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        format!("there is no such sheet; there are {}", names.join(", "))
-    })?;
-    let described = format!("{}, sheet {name:?}", kind.name());
+    let failed = |reason: String| format!("it cannot be read: {reason}");
+    let book = Book::open(&package, kind).map_err(failed)?;
+    let chosen = chosen(book.sheets(), sheet)?;
+    let described = described(kind, book.sheets(), chosen, sheet.is_some());
     let started = Background::start(move |sink| {
-        let mut table = Table {
-            sink,
-            form,
-            header: Vec::new(),
-            row: Vec::new(),
-            number: 0,
+        package.count(&read);
+        let mut table = Table::new(sink, form);
+        let ended = match &book {
+            Book::Xlsx(book) => book.read(&package, chosen, &mut table),
+            Book::Ods(_) => ods::read(&package, chosen, &mut table),
         };
-        match table.read(file, kind, &name, &read) {
-            Ok(()) | Err(Ended::Unread) => {}
+        match ended.and_then(|()| table.end_of_row()) {
+            Ok(()) => read.store(size, Ordering::Relaxed),
+            Err(Ended::Unread) => {}
             Err(Ended::Broken(reason)) => table.sink.broken(&reason),
         }
     });
@@ -115,18 +114,42 @@ pub(super) fn rows(
     Ok((started, described))
 }
 
-fn names(file: &File, kind: Kind) -> Result<Vec<String>, String> {
-    let open = || file.try_clone().map(BufReader::new);
-    let failed = |error: &dyn std::fmt::Display| format!("it cannot be read: {error}");
-    let file = open().map_err(|error| failed(&error))?;
-    Ok(match kind {
-        Kind::Xlsx => Xlsx::new(file)
-            .map_err(|error| failed(&error))?
-            .sheet_names(),
-        Kind::Ods => Ods::new(file)
-            .map_err(|error| failed(&error))?
-            .sheet_names(),
-    })
+/// The sheet of this name; without a name the first one that is not hidden.
+fn chosen(sheets: &[SheetName], name: Option<&str>) -> Result<usize, String> {
+    let found = if let Some(name) = name {
+        sheets.iter().position(|sheet| sheet.name == name)
+    } else {
+        let shown = sheets.iter().position(|sheet| !sheet.is_hidden);
+        shown.or((!sheets.is_empty()).then_some(0))
+    };
+    found.ok_or_else(|| format!("there is no such sheet; there are {}", named(sheets.iter())))
+}
+
+fn named<'s>(sheets: impl Iterator<Item = &'s SheetName>) -> String {
+    let names: Vec<String> = sheets.map(|sheet| format!("{:?}", sheet.name)).collect();
+    names.join(", ")
+}
+
+/// How it is read. If nobody has chosen the sheet, the others are named.
+fn described(kind: Kind, sheets: &[SheetName], chosen: usize, is_named: bool) -> String {
+    let mut described = format!("{}, sheet {:?}", kind.name(), sheets[chosen].name);
+    if is_named {
+        return described;
+    }
+    let others = |is_hidden| {
+        let others = sheets.iter().enumerate().filter(|(at, _)| *at != chosen);
+        named(
+            others
+                .map(|(_, sheet)| sheet)
+                .filter(|sheet| sheet.is_hidden == is_hidden),
+        )
+    };
+    for (what, names) in [("not read", others(false)), ("hidden", others(true))] {
+        if !names.is_empty() {
+            described = format!("{described}, {what}: {names}");
+        }
+    }
+    described
 }
 
 /// Why the rows of a sheet end early.
@@ -141,139 +164,183 @@ impl From<Unread> for Ended {
     }
 }
 
-fn broken(error: impl std::fmt::Display) -> Ended {
-    Ended::Broken(error.to_string())
+impl From<String> for Ended {
+    fn from(reason: String) -> Self {
+        Self::Broken(reason)
+    }
 }
 
 /// The rows of a sheet, made of its cells.
 struct Table<'s> {
     sink: &'s mut Sink,
     form: RowForm,
-    header: Vec<String>,
+    columns: Option<Columns>,
     row: Vec<Value>,
+    problems: Vec<(usize, String)>,
+    bytes: usize,
+    /// Whether it has a cell behind the last column.
+    is_too_wide: bool,
     /// The number of the row, from 1; 0 before the first.
     number: u64,
+    repeated: u64,
 }
 
-impl Table<'_> {
-    fn read(
-        &mut self,
-        file: File,
-        kind: Kind,
-        name: &str,
-        read: &Arc<AtomicU64>,
-    ) -> Result<(), Ended> {
-        let size = file.metadata().map_err(broken)?.len();
-        let file = BufReader::new(file);
-        if let Some(columns) = self.form.columns.clone() {
-            self.header = columns;
+impl<'s> Table<'s> {
+    fn new(sink: &'s mut Sink, form: RowForm) -> Self {
+        let columns = form.columns.as_deref();
+        Self {
+            columns: columns.map(|names| Columns::named(names).with_unnamed(letters)),
+            sink,
+            form,
+            row: Vec::new(),
+            problems: Vec::new(),
+            bytes: 0,
+            is_too_wide: false,
+            number: 0,
+            repeated: 0,
         }
-        match kind {
-            Kind::Xlsx => {
-                let mut book: Xlsx<_> = Xlsx::new(file).map_err(broken)?;
-                let mut cells = book.worksheet_cells_reader(name).map_err(broken)?;
-                while let Some(cell) = cells.next_cell().map_err(broken)? {
-                    self.cell(cell.get_position(), shared(cell.get_value()))?;
-                }
-            }
-            Kind::Ods => {
-                let mut book: Ods<_> = Ods::new(file).map_err(broken)?;
-                self.range(&book.worksheet_range(name).map_err(broken)?)?;
-            }
-        }
+    }
+
+    /// Begins a row, which comes behind all before it.
+    fn start_row(&mut self, number: u64) -> Result<(), Ended> {
         self.end_of_row()?;
-        read.store(size, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn range(&mut self, range: &calamine::Range<Data>) -> Result<(), Ended> {
-        let (first_row, first_column) = range.start().unwrap_or_default();
-        for (row, column, data) in range.used_cells() {
-            let row = first_row.saturating_add(u32::try_from(row).unwrap_or(u32::MAX));
-            let column = first_column.saturating_add(u32::try_from(column).unwrap_or(u32::MAX));
-            self.cell((row, column), owned(data))?;
-        }
-        Ok(())
-    }
-
-    /// Adds a cell. Cells come row by row.
-    fn cell(&mut self, (row, column): (u32, u32), value: Value) -> Result<(), Ended> {
-        let number = u64::from(row) + 1;
-        if number < self.number {
+        if number <= self.number {
             return Err(Ended::Broken(format!("row {number} is in the wrong place")));
         }
-        if number <= self.form.skip {
-            return Ok(());
+        // A row without cells may be anywhere.
+        self.number = number;
+        Ok(())
+    }
+
+    /// Adds a cell.
+    fn cell(&mut self, column: usize, cell: Cell) {
+        let is_empty = matches!(&cell, Cell::Value(Value::Null));
+        if is_empty || self.number <= self.form.skip || self.bytes > self.form.max_bytes {
+            return;
         }
-        if number > self.number {
-            self.end_of_row()?;
-            self.number = number;
-        }
-        let column = column as usize;
         if column >= MAX_COLUMNS {
-            return Err(Ended::Broken(format!("row {number} has too many columns")));
+            self.is_too_wide = true;
+            return;
         }
-        if value.is_null() {
-            return Ok(());
+        let value = match cell {
+            Cell::Value(value) => value,
+            Cell::Problem(reason) => {
+                self.problems.push((column, reason));
+                Value::Null
+            }
+        };
+        self.bytes += length(&value);
+        if self.bytes > self.form.max_bytes {
+            // What is known of it is not needed any more.
+            self.row.clear();
+            self.problems.clear();
+            return;
         }
         if self.row.len() <= column {
             self.row.resize(column + 1, Value::Null);
         }
         self.row[column] = value;
+    }
+
+    /// Adds a cell that stands there so many times; returns the next column.
+    fn cells(&mut self, column: usize, cell: &Cell, times: u64) -> Result<usize, Ended> {
+        let next = column.saturating_add(usize::try_from(times).unwrap_or(usize::MAX));
+        if *cell == Cell::Value(Value::Null) {
+            return Ok(next);
+        }
+        // One behind the last column shows that the row is too wide.
+        let end = next.min(MAX_COLUMNS + 1);
+        self.take_repeated(end.saturating_sub(column + 1) as u64)?;
+        for column in column..end {
+            self.cell(column, cell.clone());
+        }
+        Ok(next)
+    }
+
+    /// Says that the row stands there so many times.
+    fn repeat_row(&mut self, times: u64) -> Result<(), Ended> {
+        if self.is_blank() {
+            return Ok(());
+        }
+        let cells = self.row.len().max(1) as u64;
+        let more = times - 1;
+        self.take_repeated(cells.saturating_mul(more))?;
+        for _ in 0..more {
+            let (row, problems) = (self.row.clone(), self.problems.clone());
+            let (bytes, is_too_wide) = (self.bytes, self.is_too_wide);
+            self.end_of_row()?;
+            self.number += 1;
+            (self.row, self.problems) = (row, problems);
+            (self.bytes, self.is_too_wide) = (bytes, is_too_wide);
+        }
         Ok(())
+    }
+
+    fn take_repeated(&mut self, cells: u64) -> Result<(), Ended> {
+        self.repeated = self.repeated.saturating_add(cells);
+        if self.repeated <= MAX_REPEATED {
+            return Ok(());
+        }
+        Err(Ended::Broken(format!(
+            "more than {MAX_REPEATED} cells of the sheet are only said to be repeated"
+        )))
+    }
+
+    fn is_blank(&self) -> bool {
+        self.bytes == 0 && !self.is_too_wide && self.problems.is_empty()
     }
 
     /// Ends a row: the first one with cells is the header.
     fn end_of_row(&mut self) -> Result<(), Ended> {
-        let row = std::mem::take(&mut self.row);
-        if row.is_empty() {
+        let (row, problems) = (
+            std::mem::take(&mut self.row),
+            std::mem::take(&mut self.problems),
+        );
+        let bytes = std::mem::take(&mut self.bytes);
+        let is_too_wide = std::mem::take(&mut self.is_too_wide);
+        if row.is_empty() && bytes == 0 && !is_too_wide {
             return Ok(());
         }
-        if self.header.is_empty() {
-            self.header = header(row).map_err(Ended::Broken)?;
+        if self.number > MAX_ROWS {
+            let number = self.number;
+            return Err(Ended::Broken(format!(
+                "row {number} has cells, and a sheet has at most {MAX_ROWS} rows"
+            )));
+        }
+        if bytes > self.form.max_bytes || is_too_wide {
+            let reason = if is_too_wide {
+                format!("has more than {MAX_COLUMNS} columns")
+            } else {
+                too_long(bytes, self.form.max_bytes)
+            };
+            self.sink.row(self.number, bytes, Row::Unreadable(reason))?;
+            return Ok(());
+        }
+        let Some(columns) = &self.columns else {
+            let header = row.into_iter().map(name).collect();
+            self.columns = Some(Columns::of_header(header, letters).with_unnamed(letters));
             self.sink.start_after(self.number);
             return Ok(());
-        }
-        let bytes: usize = row.iter().map(length).sum();
-        let row = if bytes > self.form.max_bytes {
-            Row::Unreadable(too_long(bytes, self.form.max_bytes))
-        } else {
-            Row::Object(Value::Object(self.object(row)))
         };
-        self.sink.row(self.number, bytes, row)?;
-        Ok(())
-    }
-
-    /// A row with the names of its columns. Columns without a name have their letters.
-    fn object(&self, row: Vec<Value>) -> Map<String, Value> {
-        let columns = self.header.len().max(row.len());
-        let mut values = row.into_iter();
-        let named = (0..columns).map(|at| {
-            let name = self.header.get(at).cloned().unwrap_or_else(|| letters(at));
-            (name, values.next().unwrap_or(Value::Null))
+        let problems = problems.into_iter().map(|(column, reason)| CellProblem {
+            column: columns.name(column),
+            cell: format!("{}{}", letters(column), self.number),
+            reason,
         });
-        named.collect()
+        let problems = problems.collect();
+        let row = Row::Object(Value::Object(columns.row(row.into_iter())));
+        self.sink.row_with(self.number, bytes, row, problems)?;
+        Ok(())
     }
 }
 
-/// The names of the columns.
-///
-/// # Errors
-/// Two have the same.
-fn header(row: Vec<Value>) -> Result<Vec<String>, String> {
-    let mut names: Vec<String> = Vec::new();
-    for (at, value) in row.into_iter().enumerate() {
-        let name = match value {
-            Value::Null => letters(at),
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        if names.contains(&name) {
-            return Err(format!("two columns have the name {name:?}"));
-        }
-        names.push(name);
+/// The name that a cell of the header gives its column.
+fn name(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
     }
-    Ok(names)
 }
 
 /// The letters of a column: A, B, …, Z, AA.
@@ -293,57 +360,6 @@ fn length(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         _ => 8,
     }
-}
-
-/// The value of a cell that may share its text.
-fn shared(data: &DataRef<'_>) -> Value {
-    match data {
-        DataRef::SharedString(text) => text_of(text),
-        other => owned(&other.clone().into()),
-    }
-}
-
-fn text_of(text: &str) -> Value {
-    if text.is_empty() {
-        Value::Null
-    } else {
-        Value::String(text.to_owned())
-    }
-}
-
-/// The value of a cell. Whole numbers are integers, dates are texts as RFC 3339 has them.
-fn owned(data: &Data) -> Value {
-    match data {
-        Data::Empty => Value::Null,
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text_of(text),
-        Data::Bool(value) => Value::Bool(*value),
-        Data::Int(number) => Value::from(*number),
-        Data::Float(number) => number_of(*number),
-        Data::DateTime(date) if date.is_datetime() => {
-            let (year, month, day, hour, minute, second, milli) = date.to_ymd_hms_milli();
-            let day = format!("{year:04}-{month:02}-{day:02}");
-            Value::String(match (hour, minute, second, milli) {
-                (0, 0, 0, 0) => day,
-                (_, _, _, 0) => format!("{day}T{hour:02}:{minute:02}:{second:02}Z"),
-                _ => format!("{day}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"),
-            })
-        }
-        Data::DateTime(duration) => number_of(duration.as_f64()),
-        Data::Error(error) => Value::String(error.to_string()),
-    }
-}
-
-/// A number as JSON has it. Spreadsheets have no integers; whole numbers are meant as such.
-fn number_of(number: f64) -> Value {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= EXACT {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "it is whole, and small enough"
-        )]
-        return Value::from(number as i64);
-    }
-    Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
 #[cfg(test)]

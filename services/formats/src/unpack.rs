@@ -11,8 +11,10 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::BUFFER_BYTES;
 use super::place::fits;
-use super::sheet::Kind;
+use super::sheet::{Kind, Package};
 use super::source::{Counted, Peeked, Section, Source};
+
+mod directory;
 
 /// How often something may be packed in something else.
 pub(super) const MAX_LAYERS: usize = 3;
@@ -141,12 +143,14 @@ pub(super) enum Zip {
     /// An archive of files.
     Archive(Archive),
     /// A spreadsheet.
-    Spreadsheet(Kind),
+    Spreadsheet(Kind, Package),
 }
 
 /// The parts by which spreadsheets are recognised.
 const SPREADSHEETS: [(&str, Kind); 2] =
     [("xl/workbook.xml", Kind::Xlsx), ("content.xml", Kind::Ods)];
+/// The part of a workbook in Excel's binary form.
+const BINARY_WORKBOOK: &str = "xl/workbook.bin";
 
 /// Opens a zip archive. Only the members whose names fit the pattern are read, in their order.
 ///
@@ -161,29 +165,37 @@ pub(super) fn open(
     let failed = |error: &dyn std::fmt::Display| {
         format!("the directory at the end of the zip archive cannot be read: {error}")
     };
+    directory::check(file)?;
     let file = file.try_clone().map_err(|error| failed(&error))?;
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| failed(&error))?;
-    let mut known = SPREADSHEETS.iter();
-    if let Some((_, kind)) = known.find(|(part, _)| zip.index_for_name(part).is_some()) {
-        return Ok(Zip::Spreadsheet(*kind));
+    if zip.index_for_name(BINARY_WORKBOOK).is_some() {
+        return Err(
+            "it is a workbook in the binary form of Excel (xlsb); save it as xlsx".to_owned(),
+        );
     }
+    let mut known = SPREADSHEETS.iter();
+    let kind = known.find(|(part, _)| zip.index_for_name(part).is_some());
     let mut members = Vec::new();
     for at in 0..zip.len() {
         let entry = zip.by_index_raw(at).map_err(|error| failed(&error))?;
         let name = entry.name().map_err(|error| failed(&error))?.into_owned();
-        if entry.is_dir() || !wanted(&name, pattern) {
-            continue;
+        let is_wanted = kind.is_some() || wanted(&name, pattern);
+        if !entry.is_dir() && is_wanted {
+            members.push(member(&entry, name)?);
         }
-        members.push(member(&entry, name)?);
     }
     check_members(&members)?;
     let file = zip.into_inner().into_inner();
-    Ok(Zip::Archive(Archive {
+    let archive = |members: Vec<Member>| Archive {
         file: Arc::new(file),
         name: name.to_owned(),
         members: members.into_iter(),
         read,
-    }))
+    };
+    Ok(match kind {
+        Some((_, kind)) => Zip::Spreadsheet(*kind, Package::new(archive(Vec::new()), members)),
+        None => Zip::Archive(archive(members)),
+    })
 }
 
 /// Checks that an archive is not made to unpack to far more than it is.
@@ -244,7 +256,8 @@ impl Archive {
         Some(source.map(|source| (member, source)))
     }
 
-    fn source(&self, member: &Member) -> io::Result<Source> {
+    /// The bytes of a member.
+    pub(super) fn source(&self, member: &Member) -> io::Result<Source> {
         let section = Section::new(Arc::clone(&self.file), member.start, member.packed);
         let counted = Counted::new(section, Arc::clone(&self.read));
         let packed = Arc::new(AtomicU64::new(0));

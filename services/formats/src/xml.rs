@@ -111,14 +111,12 @@ impl<R: BufRead> XmlRows<R> {
             self.is_in_row = false;
             let (number, bytes) = (self.number, 0);
             let row = Row::Unreadable(format!("{reason}, in line {line} of the file"));
-            return Some(FeedLine { number, bytes, row });
+            return Some(FeedLine::new(number, bytes, row));
         }
         let (Failure::Syntax(reason) | Failure::Final(reason)) = failure;
-        Some(FeedLine {
-            number: line.max(self.number + 1),
-            bytes: 0,
-            row: Row::Broken(broken(&format!("{reason}, in line {line} of the file"))),
-        })
+        let reason = broken(&format!("{reason}, in line {line} of the file"));
+        let number = line.max(self.number + 1);
+        Some(FeedLine::new(number, 0, Row::Broken(reason)))
     }
 
     /// Goes on behind the end of the row, or where the next one begins. Returns false if there is
@@ -219,7 +217,7 @@ impl<R: BufRead> XmlRows<R> {
                 self.is_in_row = false;
                 self.nests |= nests;
                 let number = self.number;
-                return Ok(FeedLine { number, bytes, row });
+                return Ok(FeedLine::new(number, bytes, row));
             }
         }
     }

@@ -29,6 +29,7 @@ fn lines(rows: Vec<Row>) -> impl Iterator<Item = FeedLine> {
         number,
         bytes: 100,
         row,
+        cells: Vec::new(),
     })
 }
 
@@ -84,6 +85,7 @@ fn batches_are_limited_by_lines_and_by_bytes() {
         number,
         bytes: BATCH_BYTES / 4,
         row: lamp(1),
+        cells: Vec::new(),
     });
     assert_eq!(drafter.batch_of(&mut large).unwrap().lines.len(), 4);
 }
