@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::paths::last_word;
+use super::heading::Heading;
+use super::meanings;
+use super::values::Signs;
 
 /// The maximum size of the lines that are kept to be compared.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -37,20 +39,83 @@ impl Lines {
             .values()
             .any(|value| value.is_array() || value.is_object());
         self.bytes += bytes;
-        if !self.nested && self.bytes <= MAX_BYTES {
+        if self.bytes <= MAX_BYTES {
             self.rows.push(row.clone());
         }
     }
 
     /// The column by which lines that follow one another are one product: the others of its lines
-    /// lack what `names` calls the name of a product.
-    pub(super) fn gathered(&self, names: &[&str]) -> Option<Gathered> {
+    /// lack the name of the product.
+    pub(super) fn gathered(&self) -> Option<Gathered> {
         let columns = self.rows.first().filter(|_| !self.nested)?.keys();
-        let mut found = columns.filter_map(|key| self.by(key));
+        let mut keys: Vec<&String> = columns.filter(|column| self.may_be_key(column)).collect();
+        let rank = |column: &&String| meanings::rank("group", &Heading::read(column).words);
+        keys.sort_by_key(|column| rank(column).unwrap_or(usize::MAX));
+        let mut found = keys.into_iter().filter_map(|key| self.by(key));
         found.find(|gathered| {
-            let mut first = gathered.first.iter();
-            first.any(|column| names.contains(&last_word(column).as_str()))
+            let named = |column: &String| is_name(&Heading::of(column).words);
+            gathered.first.iter().any(named)
         })
+    }
+
+    /// Whether a column may have the key of products: it has no amounts, and no words for yes and
+    /// no or for a state.
+    fn may_be_key(&self, column: &str) -> bool {
+        let words = Heading::read(column).words;
+        let of_product = [
+            "price",
+            "published",
+            "status",
+            "brand",
+            "category",
+            "tags",
+            "cost",
+            "internal",
+        ];
+        let is_other = of_product
+            .iter()
+            .any(|meaning| meanings::rank(meaning, &words).is_some());
+        let known = || self.rows.iter().filter_map(|row| known(row, column));
+        let decimals = known().any(|value| value.contains(['.', ',']));
+        let is_other = is_other && meanings::rank("group", &words).is_none();
+        let is_amount = decimals && Signs::of(known()).is_some();
+        !is_other && !is_amount
+    }
+
+    /// Whether each row has other values in these columns than all others; rows are few at times.
+    pub(super) fn are_unique(&self, columns: &[&str]) -> bool {
+        let mut seen = HashSet::new();
+        let mut rows = self.rows.iter();
+        rows.all(|row| {
+            let values: Vec<String> = columns
+                .iter()
+                .filter_map(|column| Some(row.get(*column)?.to_string()))
+                .collect();
+            seen.insert(values)
+        })
+    }
+
+    /// Whether all rows that have a word in a column have nothing in another one.
+    pub(super) fn lack(&self, column: &str, word: &str, other: &str) -> bool {
+        let mut rows = self
+            .rows
+            .iter()
+            .filter(|row| known(row, column) == Some(word));
+        rows.all(|row| known(row, other).is_none())
+    }
+
+    /// The items of a list, `a.b[].c[]`, in all rows. What stands alone is a list of itself.
+    pub(super) fn items(&self, list: &str) -> Vec<&Map<String, Value>> {
+        let mut found: Vec<&Map<String, Value>> = self.rows.iter().collect();
+        for step in super::heading::steps(list) {
+            let inside = found.into_iter().filter_map(|row| row.get(&step));
+            let items = inside.flat_map(|value| match value {
+                Value::Array(items) => items.iter().collect(),
+                single => vec![single],
+            });
+            found = items.filter_map(Value::as_object).collect();
+        }
+        found
     }
 
     fn by(&self, key: &str) -> Option<Gathered> {
@@ -77,8 +142,8 @@ impl Lines {
         };
         let first = self.rows.first()?.keys().filter(only_first);
         Some(Gathered {
-            key: key.to_owned(),
-            first: first.cloned().collect(),
+            key: path_of(key),
+            first: first.map(|column| path_of(column)).collect(),
             groups,
         })
     }
@@ -90,4 +155,17 @@ fn known<'r>(row: &'r Map<String, Value>, column: &str) -> Option<&'r str> {
         .as_str()
         .map(str::trim)
         .filter(|text| !text.is_empty())
+}
+
+/// The path of a column.
+fn path_of(column: &str) -> String {
+    let mut path = String::new();
+    vitrine_formats::push_key(&mut path, column);
+    path
+}
+
+/// Returns true for the heading of a name.
+fn is_name(words: &str) -> bool {
+    let plain = words.strip_prefix("product_").unwrap_or(words);
+    meanings::rank("name", words).is_some() || meanings::rank("name", plain).is_some()
 }

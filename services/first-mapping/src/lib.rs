@@ -4,15 +4,19 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use vitrine_formats::{Feed, FeedError, FeedForm, Row, RowsPath, file_name};
+use vitrine_formats::{FeedError, FeedForm, RowsPath, file_name};
 
+mod dates;
 mod gathered;
 mod guess;
+mod heading;
+mod meanings;
+mod opening;
 mod paths;
+mod values;
 
-use gathered::Lines;
-use guess::{Guess, Guesses};
-use paths::Paths;
+use guess::{Guess, GuessedTable, Guesses, quoted};
+use opening::Opened;
 
 /// The number of rows that are looked at.
 pub const ROWS: usize = 1000;
@@ -22,39 +26,20 @@ pub const ROWS: usize = 1000;
 /// # Errors
 /// [`FeedError`] if the file cannot be opened.
 pub fn first_mapping(file: &Path) -> Result<String, FeedError> {
-    let form = FeedForm {
-        guess_rows: true,
-        ..FeedForm::default()
-    };
-    let mut feed = Feed::open(file, &form)?;
-    let mut paths = Paths::default();
-    let mut lines = Lines::default();
-    for line in feed.by_ref().take(ROWS) {
-        if let Row::Object(row) = line.row {
-            paths.add(&row);
-            lines.add(&row, line.bytes);
-        }
-    }
-    paths.merge_lists();
-    let guesses = Guesses::of(&paths, &lines);
+    let opened = Opened::of(file)?;
+    let name = file_name(file);
+    let guesses = Guesses::of(&opened.paths, &opened.lines, &name);
     let mut text = String::new();
-    let _ = write(&mut text, file, &feed, &paths, &guesses);
+    let _ = write(&mut text, &name, &opened, &guesses);
     Ok(text)
 }
 
-fn write(
-    out: &mut String,
-    file: &Path,
-    feed: &Feed,
-    paths: &Paths,
-    guesses: &Guesses,
-) -> std::fmt::Result {
-    let name = file_name(file);
+fn write(out: &mut String, name: &str, opened: &Opened, guesses: &Guesses) -> std::fmt::Result {
     writeln!(
         out,
         "# A first mapping of {name}, guessed from {} rows. It is {}.",
-        paths.rows(),
-        feed.described()
+        opened.paths.rows(),
+        opened.described
     )?;
     writeln!(
         out,
@@ -65,43 +50,51 @@ fn write(
         "#   vitrine import {name} --mapping THIS_FILE --sample 3"
     )?;
     writeln!(out, "version = 1")?;
-    writeln!(out, "system = {:?}", system(&name))?;
-    settings(out, feed.form())?;
+    writeln!(out, "system = {:?}", system(name))?;
+    settings(out, &opened.form)?;
     if let Some(gathered) = &guesses.gathered {
         writeln!(
             out,
             "\n# Only the first line of a product has its name; the other lines with its key belong to it."
         )?;
         writeln!(out, "[gather]")?;
-        writeln!(out, "key = {}", guess::quoted(&gathered.key))?;
+        let key = heading::steps(&gathered.key).concat();
+        writeln!(out, "key = {}", quoted(&key))?;
         writeln!(out, "as = \"lines\"")?;
     }
+    tables(out, &guesses.before)?;
     writeln!(out, "\n[defaults]")?;
     writeln!(out, "unknown = {:?}", guesses.unknown)?;
-    writeln!(
-        out,
-        "\n[{}]",
-        if guesses.reviews { "review" } else { "product" }
-    )?;
-    for guess in &guesses.fields {
-        field(out, guess)?;
-    }
-    for table in &guesses.tables {
-        writeln!(out, "\n{}", table.setting)?;
-        table.lines.iter().try_for_each(|guess| field(out, guess))?;
-    }
+    let section = if guesses.reviews { "review" } else { "product" };
+    writeln!(out, "\n[{section}]")?;
+    guesses
+        .fields
+        .iter()
+        .try_for_each(|guess| field(out, guess))?;
+    tables(out, &guesses.tables)?;
     for remark in &guesses.remarks {
         writeln!(out, "\n# unsure: {remark}")?;
     }
     writeln!(out, "\n# What the rows have:")?;
-    for (path, facts) in paths.all() {
-        writeln!(out, "#   {path}: {}", facts.described(paths.rows()))?;
+    for (path, facts) in opened.paths.all() {
+        writeln!(out, "#   {path}: {}", facts.described(opened.paths.rows()))?;
+    }
+    Ok(())
+}
+
+fn tables(out: &mut String, tables: &[GuessedTable]) -> std::fmt::Result {
+    for table in tables {
+        writeln!(out, "\n{}", table.setting)?;
+        table.lines.iter().try_for_each(|guess| field(out, guess))?;
     }
     Ok(())
 }
 
 /// Writes how the files are read, as far as that is not usual.
 fn settings(out: &mut String, form: &FeedForm) -> std::fmt::Result {
+    if form.skip_lines > 0 {
+        writeln!(out, "skip_lines = {}", form.skip_lines)?;
+    }
     if let Some(delimiter) = form.delimiter.filter(|delimiter| *delimiter != b',') {
         writeln!(out, "delimiter = {:?}", char::from(delimiter).to_string())?;
     }

@@ -6,6 +6,9 @@ use serde_json::Value;
 use vitrine_formats::push_key;
 use vitrine_ingest::mapping::shortened;
 
+use super::heading::Heading;
+use super::values::{Signs, is_email, is_ip};
+
 /// The maximum number of paths that are looked at.
 const MAX_PATHS: usize = 2000;
 /// The maximum number of different values that are remembered of a path.
@@ -38,6 +41,10 @@ pub(super) struct Facts {
     pub(super) range: Option<(f64, f64)>,
     /// Whether it is in a list.
     pub(super) listed: bool,
+    /// What the last step of the path says.
+    pub(super) heading: Heading,
+    /// Whether a value belongs to a person: an address of e-mail or of a computer.
+    pub(super) personal: bool,
     /// Different values.
     pub(super) values: BTreeSet<String>,
     /// The first different values.
@@ -79,7 +86,11 @@ impl Paths {
                 return;
             }
             self.order.push(path.to_owned());
-            self.facts.insert(path.to_owned(), Facts::default());
+            let facts = Facts {
+                heading: Heading::of(path),
+                ..Facts::default()
+            };
+            self.facts.insert(path.to_owned(), facts);
         }
         if let Some(facts) = self.facts.get_mut(path) {
             facts.listed = listed;
@@ -118,6 +129,26 @@ impl Paths {
             }
         }
         self.order = order;
+        self.merge_texts();
+    }
+
+    /// Makes one path of those of elements that have attributes in some rows only.
+    fn merge_texts(&mut self) {
+        let alone = |path: &String| self.facts.contains_key(&format!("{path}.#text"));
+        let both: Vec<String> = self
+            .order
+            .iter()
+            .filter(|path| alone(path))
+            .cloned()
+            .collect();
+        for path in both {
+            if let Some(facts) = self.facts.remove(&path)
+                && let Some(text) = self.facts.get_mut(&format!("{path}.#text"))
+            {
+                text.merge(facts);
+            }
+            self.order.retain(|known| *known != path);
+        }
     }
 
     /// The number of rows.
@@ -126,7 +157,7 @@ impl Paths {
     }
 
     /// All paths with their facts, in the order of the rows.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Facts)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Facts)> + Clone {
         self.order
             .iter()
             .map(|path| (path.as_str(), &self.facts[path]))
@@ -160,6 +191,7 @@ impl Facts {
         self.numbers += other.numbers;
         self.addresses += other.addresses;
         self.characters += other.characters;
+        self.personal |= other.personal;
         self.range = match (self.range, other.range) {
             (Some(one), Some(two)) => Some((one.0.min(two.0), one.1.max(two.1))),
             (one, two) => one.or(two),
@@ -172,6 +204,7 @@ impl Facts {
         self.values.extend(other.values);
     }
 
+    /// Looks at a value.
     fn add(&mut self, value: &Value) {
         let text = match value {
             Value::String(text) if text.trim().is_empty() => return,
@@ -186,12 +219,19 @@ impl Facts {
         if text.starts_with("http://") || text.starts_with("https://") {
             self.addresses += 1;
         }
+        self.personal |= is_email(&text) || is_ip(&text);
         let digits = text.contains(|c: char| c.is_ascii_digit());
-        let number = text.replace(',', ".").parse::<f64>();
-        if let (true, Ok(number)) = (digits, number) {
-            self.numbers += 1;
+        let number = text
+            .replace(',', ".")
+            .parse::<f64>()
+            .ok()
+            .filter(|_| digits);
+        if let Some(number) = number {
             let (low, high) = self.range.unwrap_or((number, number));
             self.range = Some((low.min(number), high.max(number)));
+        }
+        if number.is_some() || Signs::of(std::iter::once(text.as_str())).is_some() {
+            self.numbers += 1;
         }
         if self.first.len() < MAX_SHOWN_VALUES && !self.first.contains(&text) {
             self.first.push(text.clone());
@@ -222,27 +262,55 @@ impl Facts {
         self.known > 0 && self.numbers == self.known
     }
 
-    /// Whether numbers that are written as text have a comma before their decimals; `None` if the
-    /// values are no such numbers, or differ, or look like numbers of articles.
-    pub(super) fn numbers_in_text(&self) -> Option<bool> {
+    /// What the signs in numbers that are written as text are for; `None` if these values of the path
+    /// are no such numbers, or look like numbers of articles.
+    pub(super) fn signs_of<'v>(
+        &self,
+        values: impl Iterator<Item = &'v str> + Clone,
+    ) -> Option<Signs> {
         const MAX_DIGITS: usize = 11;
-        let of_article = |text: &String| {
+        let of_article = |text: &str| {
             let digits = text.trim_start_matches(['-', '+']).as_bytes();
             let zero =
                 digits.first() == Some(&b'0') && digits.get(1).is_some_and(u8::is_ascii_digit);
-            zero || digits.len() > MAX_DIGITS
+            let all = digits.iter().filter(|byte| byte.is_ascii_digit()).count();
+            zero || (all > MAX_DIGITS && all == digits.len())
         };
-        let is_number = self.are_numbers() && self.texts == self.known;
-        let any = |sign: char| self.values.iter().any(|text| text.contains(sign));
-        let (comma, point) = (any(','), any('.'));
-        let plain = is_number && !(comma && point) && !self.values.iter().any(of_article);
-        plain.then_some(comma)
+        if self.texts < self.known || values.clone().any(of_article) {
+            return None;
+        }
+        Signs::of(values)
+    }
+
+    /// As [`Facts::signs_of`], of all values.
+    pub(super) fn signs(&self) -> Option<Signs> {
+        self.signs_of(self.all())
+    }
+
+    /// The different values.
+    pub(super) fn all(&self) -> impl Iterator<Item = &str> + Clone {
+        self.values.iter().map(String::as_str)
+    }
+
+    /// Whether most values are numbers.
+    pub(super) fn are_mostly_numbers(&self) -> bool {
+        self.numbers * 2 > self.known
+    }
+
+    /// Whether most values are addresses.
+    pub(super) fn are_addresses(&self) -> bool {
+        self.addresses * 2 > self.known
     }
 
     /// The facts for people.
     pub(super) fn described(&self, rows: usize) -> String {
+        if self.known == 0 {
+            return "empty".to_owned();
+        }
         let kind = if self.are_numbers() {
             "numbers"
+        } else if self.personal {
+            return format!("{} values in {rows} rows, of persons", self.known);
         } else if self.addresses == self.known {
             "addresses"
         } else {
@@ -259,24 +327,4 @@ impl Facts {
             first.join(" · ")
         )
     }
-}
-
-/// The last step of a path as words: `offers[].imageURL` is `image_url`.
-pub(super) fn last_word(path: &str) -> String {
-    let path = path.trim_end_matches("[]");
-    let last = path.rsplit('.').next().unwrap_or(path).trim_matches('"');
-    let mut words = String::new();
-    let mut small = false;
-    for letter in last.chars() {
-        if letter.is_alphanumeric() {
-            if letter.is_uppercase() && small {
-                words.push('_');
-            }
-            words.extend(letter.to_lowercase());
-        } else if !words.is_empty() && !words.ends_with('_') {
-            words.push('_');
-        }
-        small = letter.is_lowercase();
-    }
-    words.trim_end_matches('_').to_owned()
 }

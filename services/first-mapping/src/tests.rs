@@ -1,14 +1,14 @@
 use std::fs;
+use std::path::PathBuf;
 
+use vitrine_formats::Feed;
 use vitrine_ingest::Mapping;
 use vitrine_ingest::draft::{Drafter, LineStatus};
 
 use super::*;
 
-#[path = "../../ingest/src/draft/compared.rs"]
-mod compared;
-
-use compared::{compare, compare_file};
+mod drafts;
+mod formats;
 
 /// A first mapping of a feed, and the reasons of the lines that it rejects.
 fn mapped(name: &str, feed: &str) -> (String, Vec<String>) {
@@ -91,7 +91,7 @@ fn what_cannot_be_guessed_is_said() {
         &text,
         &[
             "external_id = \"^line\"",
-            "# unsure: no path has the name of a name",
+            "# unsure: no path has the name of a name; this is a guess",
             "# unsure: no path has the name of a category",
         ],
     );
@@ -130,8 +130,8 @@ fn lists_without_what_is_usual_are_said_to_lack_it() {
     has(
         &text,
         &[
-            "# unsure: a product has one price; this is that of the first of offers; offers[type=gross] instead of \
-             offers[0] takes it by type: gross, net; no path has a currency, and EUR is a guess",
+            "# unsure: the price that shoppers see, by type: gross, net; no path has a currency, and EUR is a guess",
+            "price = { amount = { from = [\"offers[type=gross].price\", \"offers[type=net].price\"], on_bad = \"drop_value\" }, currency = { value = \"EUR\" } }",
         ],
     );
 }
@@ -172,13 +172,33 @@ fn numbers_in_text_become_numbers_unless_they_look_like_names() {
     assert!(!text.contains("\"phone\"]"), "{text}");
 }
 
-/// Compares the first mapping of a feed with the file beside it, and what the feed becomes by it.
-fn compare_first_mapping(feed: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mapping = Path::new(feed).with_extension("toml");
-    let made = first_mapping(&folder.join(feed)).unwrap();
-    compare_file(&folder.join(&mapping), &made);
-    compare(feed, mapping.to_str().unwrap());
+/// The folder with the feeds.
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// Compares a text with the file that has it, or rewrites the file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whether generated files are rewritten is no setting of the service"
+)]
+fn compare_file(file: &Path, made: &str) {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(file, made).unwrap();
+    }
+    let expected = fs::read_to_string(file).unwrap();
+    assert_eq!(made, expected, "UPDATE_EXPECT=1 cargo test rewrites it");
+}
+
+/// Compares the first mapping of a feed with the file beside it, and what the feed becomes by it;
+/// returns this.
+fn compare_first_mapping(feed: &str) -> String {
+    let feed = fixtures().join(feed);
+    let mapping = feed.with_extension("toml");
+    compare_file(&mapping, &first_mapping(&feed).unwrap());
+    let drafted = drafts::drafted(&feed, &mapping);
+    compare_file(&feed.with_extension("txt"), &drafted);
+    drafted
 }
 
 #[test]

@@ -1,171 +1,121 @@
-//! Guesses about lists in the rows: specs in pieces, prices, reviews, and names of pictures.
+//! Guesses about lists in the rows: prices and reviews.
 
-use vitrine_model::unit::UnitTable;
-
-use super::{
-    AUTHORS, BODIES, CURRENCIES, Finder, Guess, GuessedTable, PRICES, RATINGS, REVIEW_IDS, TITLES,
-    quoted, sure, unsure,
-};
-use crate::paths::{Facts, last_word};
-
-/// Names of what a spec in pieces consists of.
-const KEYS: [&str; 7] = [
-    "fname",
-    "name",
-    "key",
-    "label",
-    "attribute",
-    "attribute_name",
-    "property",
-];
-const VALUES: [&str; 4] = ["fvalue", "value", "values", "attribute_value"];
-const UNITS: [&str; 4] = ["funit", "unit", "uom", "unit_code"];
-/// Names of what tells prices in a list apart.
-const PRICE_TYPES: [&str; 4] = ["price_type", "type", "kind", "seller"];
-const DATES: [&str; 6] = [
-    "date",
-    "created_at",
-    "created",
-    "review_date",
-    "time",
-    "timestamp",
-];
-
-/// Codes of UN/ECE recommendation 20 for units.
-const UNIT_CODES: [(&str, &str); 26] = [
-    ("MMT", "mm"),
-    ("CMT", "cm"),
-    ("MTR", "m"),
-    ("KMT", "km"),
-    ("INH", "in"),
-    ("MMK", "mm²"),
-    ("CMK", "cm²"),
-    ("MTK", "m²"),
-    ("MTQ", "m³"),
-    ("LTR", "l"),
-    ("MLT", "ml"),
-    ("GRM", "g"),
-    ("KGM", "kg"),
-    ("TNE", "t"),
-    ("WTT", "W"),
-    ("KWT", "kW"),
-    ("VLT", "V"),
-    ("AMP", "A"),
-    ("HTZ", "Hz"),
-    ("CEL", "°C"),
-    ("LUM", "lm"),
-    ("SEC", "s"),
-    ("HUR", "h"),
-    ("P1", "%"),
-    ("C62", ""),
-    ("PCE", ""),
-];
+use super::finder::{NO_VALUES, covers};
+use super::texts::{field, quoted, sure, unsure};
+use super::{Finder, Guess, GuessedTable};
+use crate::dates::Dates;
+use crate::heading::{Heading, steps};
+use crate::meanings;
+use crate::paths::Facts;
+use crate::values::Signs;
 
 impl Finder<'_> {
-    /// The items of lists whose keys have the first of these names: the list with `[]`, and the
-    /// path.
-    fn in_lists(&self, names: &[&str], fits: impl Fn(&Facts) -> bool) -> Vec<(String, String)> {
+    /// The paths in the items of lists whose headings mean this, with their list.
+    pub(super) fn in_lists(
+        &self,
+        meaning: &str,
+        fits: impl Fn(&Facts) -> bool,
+    ) -> Vec<(String, String)> {
         let found = self.paths.all().filter_map(|(path, facts)| {
-            let path = path.strip_suffix("[]").unwrap_or(path);
-            let (list, inside) = path.rsplit_once("[].")?;
-            let is_named = !inside.contains('.') && names.contains(&last_word(inside).as_str());
+            let path = super::texts::plain(path);
+            let (list, _) = path.rsplit_once("[].")?;
+            let means = meanings::rank(meaning, &facts.heading.words).is_some();
             let list = format!("{list}[]");
-            let taken = self.taken.iter().any(|taken| super::covers(taken, path));
-            (is_named && fits(facts) && !taken).then(|| (list, path.to_owned()))
+            let taken = self.taken.iter().any(|taken| covers(taken, path));
+            (means && facts.known > 0 && fits(facts) && !taken).then(|| (list, path.to_owned()))
         });
         found.collect()
     }
 
-    /// The path of an item of a list, with the first of these names.
-    pub(super) fn inside(&self, list: &str, names: &[&str]) -> Option<String> {
+    /// The path of an item of a list, with the best word of a meaning.
+    pub(super) fn inside(&self, list: &str, meaning: &str) -> Option<String> {
         let inside = |path: &str| Some(path.strip_prefix(list)?.strip_prefix('.')?.to_owned());
         let paths: Vec<String> = self
             .paths
             .all()
+            .filter(|(_, facts)| facts.known > 0)
             .filter_map(|(path, _)| inside(path))
             .collect();
-        let ending = |name: &&str| paths.iter().find(|path| last_word(path) == **name);
-        let through = |name: &&str| {
-            let goes = |path: &&String| path.split('.').any(|step| last_word(step) == **name);
-            let id = |path: &&String| last_word(path) == "id";
-            paths.iter().filter(goes).find(|path| !id(path))
+        let ending = |path: &&String| meanings::rank(meaning, &Heading::of(path).words);
+        let whole = paths.iter().filter(|path| ending(path).is_some());
+        let best = whole.min_by_key(|path| (ending(path), steps(path).len()));
+        let through = |path: &&String| {
+            let steps = steps(path);
+            let (last, before) = steps.split_last()?;
+            let is_no_value = NO_VALUES.contains(&Heading::read(last).words.as_str());
+            let owner = before.last().filter(|_| !is_no_value)?;
+            meanings::rank(meaning, &Heading::read(owner).words)
         };
-        let found = names
-            .iter()
-            .find_map(ending)
-            .or(names.iter().find_map(through))?;
-        Some(found.strip_suffix("[]").unwrap_or(found).to_owned())
+        let others = paths.iter().filter(|path| through(path).is_some());
+        let found =
+            best.or_else(|| others.min_by_key(|path| (through(path), path.contains('@'))))?;
+        Some(super::texts::plain(found).to_owned())
     }
 
-    fn values(&self, list: &str, inside: &str) -> Vec<&str> {
+    pub(super) fn values_in(&self, list: &str, inside: &str) -> Vec<&str> {
         let (one, several) = (format!("{list}.{inside}"), format!("{list}.{inside}[]"));
-        let mut values = Vec::new();
-        for facts in [one, several].iter().filter_map(|path| self.facts(path)) {
-            values.extend(facts.values.iter().map(String::as_str));
-        }
-        values
+        let facts = [one, several];
+        facts
+            .iter()
+            .filter_map(|path| self.facts(path))
+            .flat_map(Facts::all)
+            .collect()
     }
 
-    /// Returns true if a path is a list whose items are specs in pieces.
-    pub(super) fn pieces_of(&self, path: &str) -> bool {
-        let list = path.find("[]").map_or(path, |at| &path[..at + 2]);
-        self.inside(list, &KEYS).is_some() && self.inside(list, &VALUES).is_some()
-    }
-
-    /// Rules for the lists whose items are specs in pieces.
-    pub(super) fn pieces(&mut self) -> Vec<GuessedTable> {
-        let lists = self.in_lists(&VALUES, |_| true).into_iter();
-        let rules = lists.filter_map(|(list, _)| self.rule_of_pieces(&list));
-        rules.collect()
-    }
-
-    fn rule_of_pieces(&self, list: &str) -> Option<GuessedTable> {
-        let (key, value) = (self.inside(list, &KEYS)?, self.inside(list, &VALUES)?);
-        let mut lines = vec![
-            sure("path", quoted(list.strip_suffix("[]").unwrap_or(list))),
-            sure("key_from", quoted(&key)),
-            sure("value_from", quoted(&value)),
-        ];
-        if let Some(unit) = self.inside(list, &UNITS) {
-            lines.push(sure("unit_from", quoted(&unit)));
-            lines.extend(unit_values(&self.values(list, &unit)));
-        }
-        let values = self.values(list, &value);
-        let numbers = |sign: char| {
-            values
-                .iter()
-                .filter(move |text| is_decimal(text, sign))
-                .count()
-        };
-        if numbers(',') > numbers('.') {
-            lines.push(sure("decimal", "\",\"".to_owned()));
-        }
-        Some(GuessedTable {
-            setting: "[[product.specs.rules]]".to_owned(),
-            lines,
-        })
-    }
-
-    /// The price in a list of offers: that of the first.
+    /// The price in a list of offers: the one that shoppers see, otherwise that of the first.
     pub(super) fn price_in_list(&mut self) -> Option<Guess> {
-        let numbers = |facts: &Facts| facts.numbers * 2 > facts.known;
-        let (list, path) = self.in_lists(&PRICES, numbers).into_iter().next()?;
+        let lists = self.in_lists("price", Facts::are_mostly_numbers);
+        let (list, path) = lists.into_iter().find(|(list, _)| {
+            let steps = steps(list);
+            !steps
+                .iter()
+                .any(|step| meanings::rank("elsewhere", &Heading::read(step).words).is_some())
+        })?;
         let name = list.strip_suffix("[]").unwrap_or(&list).to_owned();
         let first = |inside: &str| quoted(&format!("{name}[0].{inside}"));
-        let amount = path.strip_prefix(&format!("{list}.")).unwrap_or(&path);
-        let amount = format!("{{ from = {}, on_bad = \"drop_value\" }}", first(amount));
-        let remark = format!("a product has one price; this is that of the first of {name}");
-        let mut remarks = vec![remark];
-        if let Some(kind) = self.inside(&list, &PRICE_TYPES) {
-            let kinds = self.values(&list, &kind);
-            if let Some(one) = kinds.first().filter(|_| kinds.len() <= 10) {
-                let kinds = kinds.join(", ");
+        let amount = path
+            .strip_prefix(&format!("{list}."))
+            .unwrap_or(&path)
+            .to_owned();
+        let mut remarks = vec![format!(
+            "a product has one price; this is that of the first of {name}"
+        )];
+        let mut from = first(&amount);
+        let kind = self.inside(&list, "price_type");
+        if let Some(kind) = &kind {
+            let kinds = self.values_in(&list, kind);
+            let chosen = recommended(&kinds);
+            if !kinds.is_empty() && kinds.iter().all(|kind| is_cost(kind)) {
+                self.remarks.push(format!(
+                    "{name} has what the shop pays only, which is no price: {}",
+                    kinds.join(", ")
+                ));
+                self.taken.push(list);
+                return None;
+            }
+            if !chosen.is_empty() {
+                let paths: Vec<String> = chosen
+                    .iter()
+                    .map(|word| format!("{name}[{kind}={word}].{amount}"))
+                    .collect();
+                from = super::texts::one_or_list(&paths);
+                remarks = vec![format!(
+                    "the price that shoppers see, by {kind}: {}",
+                    kinds.join(", ")
+                )];
+            } else if let Some(one) = kinds.first().filter(|_| kinds.len() <= 10) {
                 remarks.push(format!(
-                    "{name}[{kind}={one}] instead of {name}[0] takes it by {kind}: {kinds}"
+                    "{name}[{kind}={one}] instead of {name}[0] takes it by {kind}: {}",
+                    kinds.join(", ")
                 ));
             }
         }
-        let currency = if let Some(currency) = self.inside(&list, &CURRENCIES) {
+        let values = self.values_in(&list, &amount);
+        let signs = Signs::of(values.iter().copied()).map(|signs| signs.form(&self.signs));
+        let mut settings = signs.map_or(Vec::new(), |form| super::amounts::number_settings(&form));
+        settings.push("on_bad = \"drop_value\"".to_owned());
+        let amount = field(&from, &settings);
+        let currency = if let Some(currency) = self.inside(&list, "currency") {
             first(&currency)
         } else {
             remarks.push("no path has a currency, and EUR is a guess".to_owned());
@@ -179,50 +129,33 @@ impl Finder<'_> {
 
     /// The reviews in a list of the product, which has its id at this path.
     pub(super) fn review_in_list(&mut self, id: Option<&str>) -> Option<GuessedTable> {
-        let rated = self.in_lists(&RATINGS, Facts::are_numbers).into_iter();
-        let mut rated = rated.filter(|(list, _)| self.inside(list, &BODIES).is_some());
+        let rated = self
+            .in_lists("rating", Facts::are_mostly_numbers)
+            .into_iter();
+        let rated = rated.map(|(list, path)| (outermost(&list), path));
+        let mut rated = rated.filter(|(list, _)| self.inside(list, "body").is_some());
         let (list, path) = rated.next()?;
-        let name = list.strip_suffix("[]").unwrap_or(&list);
+        let name = list.strip_suffix("[]").unwrap_or(&list).to_owned();
         let product = id.map_or("^line".to_owned(), |id| format!("^.{id}"));
-        let mut lines = vec![sure("each", quoted(name))];
-        let own = self.inside(&list, &REVIEW_IDS);
-        let own = own.filter(|own| {
-            self.facts(&format!("{list}.{own}"))
-                .is_some_and(Facts::are_different)
-        });
-        lines.push(match own {
-            Some(own) => sure("external_id", quoted(&own)),
-            None => unsure(
-                "external_id",
-                format!("{{ template = \"{{{product}}}-{{^item}}\" }}"),
-                "reviews have no id; this one changes when reviews are added before others",
-            ),
-        });
+        let mut lines = vec![sure("each", quoted(&name))];
+        lines.push(self.id_in_list(&list, &product));
         lines.push(sure("product", quoted(&product)));
         let inside = path
             .strip_prefix(&format!("{list}."))
             .unwrap_or(&path)
             .to_owned();
-        let highest = self
-            .facts(&path)
-            .and_then(|facts| facts.range)
-            .map_or(5.0, |range| range.1);
-        lines.push(super::rating(&inside, highest));
-        for (setting, names) in [("title", &TITLES[..]), ("body", &BODIES[..])] {
-            if let Some(found) = self.inside(&list, names) {
+        let highest = self.facts(&path).and_then(|facts| facts.range);
+        lines.push(super::review::rating(
+            &quoted(&inside),
+            highest.map_or(5.0, |range| range.1),
+        ));
+        for (setting, meaning) in [("title", "review_title"), ("body", "body")] {
+            if let Some(found) = self.inside(&list, meaning) {
                 lines.push(sure(setting, quoted(&found)));
             }
         }
-        if let Some(author) = self.inside(&list, &AUTHORS) {
-            let setting = if author.ends_with("id") { "id" } else { "name" };
-            lines.push(sure(
-                "author",
-                format!("{{ {setting} = {} }}", quoted(&author)),
-            ));
-        }
-        let date = self.inside(&list, &DATES);
-        let date = date.filter(|date| self.values(&list, date).iter().all(|text| is_date(text)));
-        lines.extend(date.map(|date| sure("created_at", quoted(&date))));
+        lines.extend(self.author_in_list(&list));
+        lines.extend(self.date_in_list(&list));
         self.taken.push(list);
         Some(GuessedTable {
             setting: "[review]".to_owned(),
@@ -230,71 +163,66 @@ impl Finder<'_> {
         })
     }
 
-    /// What is to be done about pictures of which the feed has names of files only.
-    pub(super) fn names_of_pictures(&mut self) -> Option<String> {
-        let picture = |text: &String| {
-            let text = text.to_lowercase();
-            [".jpg", ".jpeg", ".png", ".webp"]
-                .iter()
-                .any(|end| text.ends_with(end))
-        };
-        let mut paths = self.paths.all();
-        let (path, _) = paths.find(|(_, facts)| facts.first.iter().any(picture))?;
-        let path = path.to_owned();
-        let list = path.rsplit_once("[].").map(|(list, _)| format!("{list}[]"));
-        self.taken.push(list.unwrap_or_else(|| path.clone()));
-        let inside = path
-            .rsplit_once("[].")
-            .map_or(path.as_str(), |(_, inside)| inside);
-        Some(format!(
-            "{path} has names of pictures without their address; in [[product.media]] a template such as \
-             url = {{ template = \"https://YOUR.HOST/{{{inside}}}\" }} makes addresses of them"
-        ))
+    fn id_in_list(&self, list: &str, product: &str) -> Guess {
+        let own = self.inside(list, "review_id").filter(|own| {
+            let facts = self.facts(&format!("{list}.{own}"));
+            facts.is_some_and(Facts::are_different)
+        });
+        match own {
+            Some(own) => sure("external_id", quoted(&own)),
+            None => unsure(
+                "external_id",
+                format!("{{ template = \"{{{product}}}-{{^item}}\" }}"),
+                "reviews have no id; this one changes when reviews are added before others",
+            ),
+        }
+    }
+
+    fn author_in_list(&self, list: &str) -> Option<Guess> {
+        let id = self
+            .inside(list, "author_id")
+            .map(|id| format!("id = {}", quoted(&id)));
+        let name = self
+            .inside(list, "author_name")
+            .map(|name| format!("name = {}", quoted(&name)));
+        let author: Vec<String> = id.into_iter().chain(name).collect();
+        (!author.is_empty()).then(|| sure("author", format!("{{ {} }}", author.join(", "))))
+    }
+
+    fn date_in_list(&self, list: &str) -> Option<Guess> {
+        let date = self.inside(list, "review_date")?;
+        let dates = Dates::of(self.values_in(list, &date).into_iter())?;
+        Some(super::review::date("created_at", &quoted(&date), &dates))
     }
 }
 
-/// What the words of a feed for units stand for, unless all are units themselves.
-fn unit_values(words: &[&str]) -> Option<Guess> {
-    let table = UnitTable::built_in();
-    let others: Vec<&&str> = words
+/// The words of prices that shoppers may see, the likeliest first; none if no word says so. What
+/// the shop pays is none of them.
+fn recommended(kinds: &[&str]) -> Vec<String> {
+    let place = |kind: &str| meanings::rank("recommended_price", &Heading::read(kind).words);
+    let mut ranked: Vec<(usize, &str)> = kinds
         .iter()
-        .filter(|word| table.find(word).is_none())
+        .filter(|kind| !is_cost(kind))
+        .map(|kind| (place(kind).unwrap_or(usize::MAX), *kind))
         .collect();
-    if others.is_empty() {
-        return None;
+    ranked.sort_unstable();
+    if ranked.first().is_none_or(|(place, _)| *place == usize::MAX) {
+        return Vec::new();
     }
-    let code = |word: &str| UNIT_CODES.iter().find(|(code, _)| *code == word);
-    let known = others.iter().filter_map(|word| code(word));
-    let known: Vec<String> = known
-        .map(|(code, unit)| format!("{code} = {unit:?}"))
-        .collect();
-    let unknown: Vec<&str> = others
-        .iter()
-        .filter(|word| code(word).is_none())
-        .map(|word| **word)
-        .collect();
-    let value = format!("{{ {} }}", known.join(", "));
-    Some(if unknown.is_empty() {
-        sure("unit_values", value)
-    } else {
-        let remark = format!(
-            "values with these units are bad until unit_values says what they stand for: {}",
-            unknown.join(", ")
-        );
-        unsure("unit_values", value, remark)
-    })
+    ranked
+        .into_iter()
+        .map(|(_, kind)| kind.to_owned())
+        .collect()
 }
 
-/// Returns true for a number with this sign before its decimals.
-fn is_decimal(text: &str, sign: char) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = text.split_once(sign);
-    parts.is_some_and(|(whole, decimals)| digits(whole) && digits(decimals))
+/// Returns true for the word of a price that the shop pays.
+fn is_cost(kind: &str) -> bool {
+    meanings::mentions("cost", &Heading::read(kind).words)
 }
 
-/// Returns true for a day, or an instant that begins with one.
-fn is_date(text: &str) -> bool {
-    let day = text.as_bytes();
-    let digit = |at: usize| day.get(at).is_some_and(u8::is_ascii_digit);
-    (0..4).all(digit) && day.get(4) == Some(&b'-') && day.get(7) == Some(&b'-') && (5..7).all(digit)
+/// The outermost list of one in another.
+fn outermost(list: &str) -> String {
+    list.find("[]")
+        .map_or(list, |at| &list[..at + 2])
+        .to_owned()
 }

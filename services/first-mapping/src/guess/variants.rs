@@ -1,264 +1,170 @@
-//! Guesses about tables with several lines for a product: its variants, and further pictures.
+//! Guesses about tables with several lines for a product, and about variants that name their parent.
 
-use vitrine_model::spec::check_key;
-
-use super::{
-    BRANDS, CATEGORIES, DESCRIPTIONS, Finder, Guess, GuessedTable, Guesses, IMAGES,
-    MAX_SPEC_CHARACTERS, NAMES, PRICES, description, kind, quoted, sure, unsure,
-};
+use super::product::known;
+use super::texts::{key_of, list, placeholder, quoted, sure, unsure};
+use super::{Finder, Guess, GuessedTable, Variants};
 use crate::gathered::Gathered;
-use crate::paths::{Facts, last_word};
+use crate::paths::Facts;
 
-/// Names of the number that a variant has.
-const NUMBERS: [&str; 5] = ["sku", "variant_id", "ean", "gtin", "barcode"];
-/// The maximum number of names of options that get rules of their own.
-const MAX_OPTIONS: usize = 10;
+/// What the types of products with variations are called.
+const PARENTS: [&str; 4] = ["variable", "configurable", "parent", "master"];
+/// The maximum number of words by which parents are told apart.
+const MAX_TYPES: usize = 12;
 
 impl Finder<'_> {
-    /// The guesses about a table with several lines for a product.
-    pub(super) fn gathered(&mut self, gathered: Gathered) -> Guesses {
-        let different = |facts: &Facts| facts.are_different() && facts.known >= gathered.groups;
-        self.taken.push(gathered.key.clone());
-        let number = self.find_similar(&NUMBERS, different);
-        let each = number.is_some();
-        let whole = |path: &str| {
-            let is_whole = each && gathered.first.iter().any(|first| first == path);
-            format!("{}{path}", if is_whole { "^." } else { "" })
-        };
+    /// The first settings of a table with several lines for a product.
+    pub(super) fn variants(&mut self, gathered: Gathered) -> Vec<Guess> {
+        let (key, groups) = (gathered.key.clone(), gathered.groups);
+        self.taken.push(key.clone());
+        let own = |path: &String| !gathered.first.contains(path) && *path != key;
+        let different = |facts: &Facts| facts.are_different() && facts.known >= groups;
+        let mut numbers = self.ranked("sku", different);
+        numbers.extend(self.ranked("gtin", different));
+        let number = numbers.into_iter().find(own);
+        let prices = self.ranked("price", |facts| facts.known > groups);
+        let price = prices.into_iter().find(own);
+        let options = self.option_values();
+        let each = number.is_some() || (price.is_some() && !options.is_empty());
+        self.variants = Some(Variants { gathered, each });
         let mut fields = Vec::new();
-        if let Some(number) = &number {
-            fields.push(unsure(
-                "each",
-                "\"lines\"".to_owned(),
-                format!(
-                    "each line with a {number} is a product; for one product of all lines of a {}, \
-                     make that the external_id, and remove each, where_item and the ^. of paths",
-                    gathered.key
-                ),
-            ));
-            let condition = format!("{{ {} = {{ known = true }} }}", key_of(number));
-            fields.push(sure("where_item", condition));
-        }
-        let id = number.as_deref().unwrap_or(&gathered.key);
-        fields.push(sure("external_id", quoted(id)));
-        let options = self.options();
-        let name = self.find(&NAMES, |facts| facts.texts > 0);
-        fields.push(named(
-            &whole(name.as_deref().unwrap_or("name")),
-            each,
-            &options,
-        ));
-        fields.push(kind());
-        fields.push(match self.find(&CATEGORIES, |facts| facts.texts > 0) {
-            Some(path) => sure("category", quoted(&whole(&path))),
-            None => self.category(),
+        let Some(line) = number.clone().or(price).filter(|_| each) else {
+            return vec![sure("external_id", quoted(&key))];
+        };
+        let remark = format!(
+            "each line with a {line} is a product; for one product of all lines of a {key}, make that \
+             the external_id, and remove each, where_item and the ^. of paths"
+        );
+        fields.push(unsure("each", "\"lines\"".to_owned(), remark));
+        fields.push(sure("where_item", known(&line)));
+        fields.push(match number {
+            Some(number) => {
+                self.taken.push(number.clone());
+                sure("external_id", quoted(&number))
+            }
+            None => sure("external_id", id_of_options(&key, &options)),
         });
-        if let Some(path) = self.find(&DESCRIPTIONS, |facts| facts.length() > 20) {
-            let html = self.facts(&path).is_some_and(Facts::have_html);
-            fields.push(description(&whole(&path), html));
-        }
-        if let Some(path) = self.find(&BRANDS, |facts| facts.texts > 0) {
-            fields.push(sure("brand", quoted(&whole(&path))));
-        }
-        if let Some(path) = self.find_similar(&PRICES, |facts| facts.numbers * 2 > facts.known) {
-            let path = quoted(&whole(&path));
-            fields.push(self.price_with(&path, ""));
-        }
-        let mut tables: Vec<GuessedTable> = self.pictures(each).into_iter().collect();
-        tables.extend(self.specs_of_variants(&gathered, number.as_deref(), &options));
-        Guesses {
-            fields,
-            tables,
-            gathered: Some(gathered),
-            ..Guesses::default()
+        fields
+    }
+
+    /// The options that the names of variants have.
+    pub(super) fn options_of_variants(&self) -> Vec<String> {
+        match &self.variants {
+            Some(variants) if variants.each => self.option_values(),
+            _ => Vec::new(),
         }
     }
 
-    /// The columns with the values of options, `Option1 Value`, and those with their names.
-    fn options(&mut self) -> Vec<(String, Option<String>)> {
-        let numbered = |path: &str, end: &str| {
-            let word = last_word(path);
-            let rest = word
-                .strip_prefix("option")
-                .and_then(|rest| rest.strip_suffix(end));
-            rest.map(|number| number.trim_matches('_').to_owned())
+    /// The columns with the values of options.
+    fn option_values(&self) -> Vec<String> {
+        let groups = self.column_groups().into_iter();
+        let options = groups.filter(|group| group.stem == "option");
+        options.map(|group| group.value).collect()
+    }
+
+    /// Joins variations to the product that they name as their parent, in the same file.
+    pub(super) fn parents(&mut self, fields: &mut Vec<Guess>) -> Vec<GuessedTable> {
+        let some = |facts: &Facts| facts.known < self.paths.rows() && !facts.listed;
+        let Some(parent) = self.look_for("parent", some) else {
+            return Vec::new();
         };
-        let paths: Vec<&str> = self
+        let Some(facts) = self.facts(&parent) else {
+            return Vec::new();
+        };
+        let keys = self
             .paths
             .all()
-            .filter(|(_, facts)| facts.known > 0)
-            .map(|(path, _)| path)
-            .collect();
-        let values = paths
-            .iter()
-            .filter_map(|path| Some((*path, numbered(path, "value")?)));
-        let options: Vec<(String, Option<String>)> = values
-            .map(|(value, number)| {
-                let name = paths
-                    .iter()
-                    .find(|path| numbered(path, "name").as_ref() == Some(&number));
-                (value.to_owned(), name.map(|name| (*name).to_owned()))
-            })
-            .collect();
-        for (value, name) in &options {
-            self.taken.push(value.clone());
-            self.taken.extend(name.clone());
-        }
-        options
-    }
-
-    fn pictures(&mut self, each: bool) -> Option<GuessedTable> {
-        let addresses = |facts: &Facts| facts.addresses * 2 > facts.known;
-        let url = self.find_similar(&IMAGES, addresses).or_else(|| {
-            let mut paths = self.paths.all();
-            paths
-                .find(|(_, facts)| facts.known > 0 && addresses(facts))
-                .map(|(path, _)| path.to_owned())
-        })?;
-        self.taken.push(url.clone());
-        let alt = self.find(&["image_alt_text", "image_alt", "alt_text", "alt"], |_| {
-            true
+            .filter(|(path, facts)| *path != parent && facts.are_different());
+        let has = |facts: &Facts, text: &str| facts.values.contains(text);
+        let by_name = keys
+            .clone()
+            .find(|(_, key)| facts.all().any(|text| has(key, text)));
+        let by_id = keys.clone().find(|(_, key)| {
+            let mut ids = facts.all().filter_map(|text| text.strip_prefix("id:"));
+            ids.any(|id| has(key, id))
         });
-        let lines = if each { "^.lines" } else { "lines" };
-        let mut settings = vec![
-            sure("each", quoted(lines)),
-            sure(
-                "url",
-                format!("{{ from = {}, on_bad = \"drop_value\" }}", quoted(&url)),
-            ),
-        ];
-        settings.extend(alt.map(|alt| sure("alt", quoted(&alt))));
-        Some(GuessedTable {
-            setting: "[[product.media]]".to_owned(),
-            lines: settings,
-        })
-    }
-
-    /// The specs of a line, and those of its product as second readings of its number.
-    fn specs_of_variants(
-        &self,
-        gathered: &Gathered,
-        number: Option<&str>,
-        options: &[(String, Option<String>)],
-    ) -> Vec<GuessedTable> {
-        let is_whole = |path: &str| gathered.first.iter().any(|first| first == path);
-        let left: Vec<&str> = self
-            .paths
-            .all()
-            .filter(|(path, facts)| {
-                let taken = self.taken.iter().any(|taken| taken == path);
-                let of_picture = last_word(path).starts_with("image");
-                let unlike = facts.addresses > 0 || facts.length() > MAX_SPEC_CHARACTERS;
-                facts.known > 0 && !taken && !of_picture && !unlike
-            })
-            .map(|(path, _)| path)
-            .collect();
-        let own = left
-            .iter()
-            .filter(|path| number.is_none() || !is_whole(path));
-        let own: Vec<String> = own.map(|path| quoted(path)).collect();
-        let mut lines = vec![sure("on_bad", "\"drop_value\"".to_owned())];
-        lines.push(if own.is_empty() {
-            sure("auto", "false".to_owned())
-        } else {
-            let remark = "units, and columns that are none, are yours to say";
-            unsure("include", format!("[{}]", own.join(", ")), remark)
-        });
-        let mut tables = vec![GuessedTable {
-            setting: "[product.specs]".to_owned(),
-            lines,
-        }];
-        let plain = |_: &Self, path: &str, _: &Facts| {
-            left.contains(&path) && !(number.is_some() && is_whole(path))
-        };
-        tables.extend(self.numbers_in_text(plain));
-        for (value, name) in options {
-            tables.extend(self.option(value, name.as_deref(), number.is_some()));
+        let mut tables = Vec::new();
+        if let Some((key, _)) = by_name {
+            tables.push(self.join("parent", key, quoted(&parent)));
+            self.parents.push("parent");
         }
-        if let Some(number) = number {
-            let whole = left.iter().filter(|path| is_whole(path));
-            tables.extend(whole.filter_map(|path| spec_of_product(path, number)));
+        if let Some((key, _)) = by_id {
+            let from = format!(
+                "{{ from = {}, cut_at = \"|\", split = \"id:{{.}}\" }}",
+                quoted(&parent)
+            );
+            tables.push(self.join("parent_by_id", key, from));
+            self.parents.push("parent_by_id");
+        }
+        if !tables.is_empty() {
+            self.taken.push(parent.clone());
+            fields.splice(0..0, self.without_parents(&parent));
         }
         tables
     }
 
-    /// The rules for the values of an option: one for each name that it has.
-    fn option(&self, value: &str, name: Option<&str>, each: bool) -> Vec<GuessedTable> {
-        let names = name.and_then(|name| self.facts(name));
-        let names = names
-            .map(|facts| &facts.values)
-            .filter(|names| names.len() <= MAX_OPTIONS);
-        let (Some(name), Some(names)) = (name, names) else {
-            return vec![rule(vec![sure("path", quoted(value))])];
-        };
-        let prefix = if each { "^." } else { "" };
-        let rules = names
-            .iter()
-            .filter(|word| word.as_str() != "Title")
-            .map(|word| {
-                let condition = format!(
-                    "{{ {} = {} }}",
-                    key_of(&format!("{prefix}{name}")),
-                    quoted(word)
-                );
-                let mut lines = vec![sure("path", quoted(value)), sure("where", condition)];
-                lines.extend(spec_key(word).map(|key| sure("key", quoted(&key))));
-                rule(lines)
-            });
-        rules.collect()
-    }
-}
-
-/// A spec of the whole product, as a second reading of the number of a variant.
-fn spec_of_product(path: &str, number: &str) -> Option<GuessedTable> {
-    let mut lines = vec![
-        sure("path", quoted(number)),
-        sure("also", "true".to_owned()),
-        sure("key", quoted(&spec_key(path)?)),
-        sure("template", quoted(&placeholder(&format!("^.{path}"))?)),
-    ];
-    if last_word(path).ends_with("tags") {
-        lines.push(sure("cut_at", "\",\"".to_owned()));
-    }
-    Some(rule(lines))
-}
-
-/// The spec key that some words make, if they make one.
-fn spec_key(words: &str) -> Option<String> {
-    let folded = vitrine_model::text::fold(&last_word(words));
-    let words = folded.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let key = words.join("_");
-    check_key(&key).is_ok().then_some(key)
-}
-
-/// A path as a placeholder of a template, unless it has signs that mean something there.
-fn placeholder(path: &str) -> Option<String> {
-    let plain = !path.contains(['{', '}', '[', ']', ':', '"']);
-    plain.then(|| format!("{{{path}}}"))
-}
-
-/// A path as a key of TOML.
-fn key_of(path: &str) -> String {
-    serde_json::Value::from(path).to_string()
-}
-
-/// The name of a product, or of its variants.
-fn named(path: &str, each: bool, options: &[(String, Option<String>)]) -> Guess {
-    let placeholders = options.iter().filter_map(|(value, _)| placeholder(value));
-    let options: Vec<String> = placeholders.map(|value| format!("[ {value}]")).collect();
-    match placeholder(path) {
-        Some(path) if each && !options.is_empty() => {
-            let template = quoted(&(path + &options.concat()));
-            sure("name", format!("{{ template = {template} }}"))
+    fn join(&self, name: &str, key: &str, from: String) -> GuessedTable {
+        GuessedTable {
+            setting: format!("[join.{name}]"),
+            lines: vec![
+                sure("file", quoted(self.file)),
+                sure("key", quoted(key)),
+                sure("from", from),
+            ],
         }
-        _ => sure("name", quoted(path)),
+    }
+
+    /// A condition that leaves out the products that others name as their parent.
+    fn without_parents(&self, parent: &str) -> Option<Guess> {
+        let types = self
+            .paths
+            .all()
+            .filter(|(_, facts)| (2..=MAX_TYPES).contains(&facts.values.len()));
+        let names = types.filter(|(_, facts)| facts.heading.words.ends_with("type"));
+        for (path, facts) in names {
+            let is_parent = |word: &&str| {
+                let named = PARENTS
+                    .iter()
+                    .any(|parent| word.to_lowercase().contains(parent));
+                named && self.lines.lack(path, word, parent)
+            };
+            let words: Vec<&str> = facts.all().filter(is_parent).collect();
+            if !words.is_empty() {
+                let value = format!("{{ {} = {{ not = {} }} }}", key_of(path), list(&words));
+                let remark = "the products that the variations are of are left out: a variation has their fields";
+                return Some(unsure("where", value, remark));
+            }
+        }
+        None
+    }
+
+    /// A field of a row, otherwise that of its parent.
+    pub(super) fn with_parent(&self, setting: &str, paths: &[String], value: String) -> String {
+        if self.parents.is_empty() {
+            return value;
+        }
+        let default = ", default = [\"Products\"]";
+        let mut all = vec![value.replace(default, "")];
+        for parent in &self.parents {
+            let of_parent = |value: String, path: &String| {
+                value.replace(&quoted(path), &quoted(&format!("{parent}.{path}")))
+            };
+            let own = all[0].clone();
+            all.push(paths.iter().fold(own, of_parent));
+        }
+        if let Some(last) = all.last_mut().filter(|_| setting == "category") {
+            *last = last.strip_suffix(" }").map_or_else(
+                || format!("{{ from = {last}{default} }}"),
+                |table| format!("{table}{default} }}"),
+            );
+        }
+        format!("[{}]", all.join(", "))
     }
 }
 
-fn rule(lines: Vec<Guess>) -> GuessedTable {
-    GuessedTable {
-        setting: "[[product.specs.rules]]".to_owned(),
-        lines,
-    }
+/// The id of a variant that has no number: the key of its product with its options.
+fn id_of_options(key: &str, options: &[String]) -> String {
+    let options = options.iter().filter_map(|option| placeholder(option));
+    let options: Vec<String> = options.map(|option| format!("[-{option}]")).collect();
+    let key = placeholder(key).unwrap_or_default();
+    format!("{{ template = {} }}", quoted(&(key + &options.concat())))
 }

@@ -1,0 +1,207 @@
+//! Which pattern the dates of a column have.
+
+/// Shapes of dates and the patterns that read them: `Y` is a year, `D` one or two digits, `M` the
+/// name of a month.
+const PATTERNS: [(&str, &str); 30] = [
+    ("Y-D-D D:D:D UTC", "%Y-%m-%d %H:%M:%S UTC"),
+    ("Y-D-D D:D:D", "%Y-%m-%d %H:%M:%S"),
+    ("Y-D-D D:D", "%Y-%m-%d %H:%M"),
+    ("Y/D/D", "%Y/%m/%d"),
+    ("Y/D/D D:D:D", "%Y/%m/%d %H:%M:%S"),
+    ("Y.D.D", "%Y.%m.%d"),
+    ("D.D.Y", "%d.%m.%Y"),
+    ("D.D.Y D:D", "%d.%m.%Y %H:%M"),
+    ("D.D.Y, D:D", "%d.%m.%Y, %H:%M"),
+    ("D.D.Y D:D:D", "%d.%m.%Y %H:%M:%S"),
+    ("D-D-Y", "%d-%m-%Y"),
+    ("D-D-Y D:D", "%d-%m-%Y %H:%M"),
+    ("D/D/Y", "%d/%m/%Y"),
+    ("D/D/Y", "%m/%d/%Y"),
+    ("D/D/Y D:D", "%d/%m/%Y %H:%M"),
+    ("D/D/Y D:D", "%m/%d/%Y %H:%M"),
+    ("D/D/Y D:D:D", "%d/%m/%Y %H:%M:%S"),
+    ("D/D/Y D:D:D", "%m/%d/%Y %H:%M:%S"),
+    ("M D Y", "%b %d %Y"),
+    ("M D, Y", "%b %d, %Y"),
+    ("D M Y", "%d %b %Y"),
+    ("D-M-Y", "%d-%b-%Y"),
+    ("L D Y", "%B %d %Y"),
+    ("L D, Y", "%B %d, %Y"),
+    ("D L Y", "%d %B %Y"),
+    ("D. L Y", "%d. %B %Y"),
+    ("L Dst, Y", "%B %dst, %Y"),
+    ("L Dnd, Y", "%B %dnd, %Y"),
+    ("L Drd, Y", "%B %drd, %Y"),
+    ("L Dth, Y", "%B %dth, %Y"),
+];
+
+/// All patterns of days that are counted in words' ends: a month has all of them.
+const ORDINALS: [&str; 4] = ["%B %dth, %Y", "%B %dst, %Y", "%B %dnd, %Y", "%B %drd, %Y"];
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// How the dates of a column are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dates {
+    /// The patterns; none where the values are read without one.
+    pub(super) patterns: Vec<&'static str>,
+    /// Whether the day may be the month.
+    pub(super) unsure: bool,
+}
+
+impl Dates {
+    /// How these values are read, if all are dates.
+    pub(super) fn of<'v>(values: impl Iterator<Item = &'v str>) -> Option<Self> {
+        let values: Vec<&str> = values.collect();
+        if values.is_empty() {
+            return None;
+        }
+        if values.iter().all(|value| is_iso(value)) {
+            return Some(Self {
+                patterns: Vec::new(),
+                unsure: false,
+            });
+        }
+        let mut patterns: Vec<&'static str> = Vec::new();
+        let mut unsure = false;
+        for shape in shapes(&values) {
+            let fits = |(_, pattern): &&(&str, &str)| {
+                let of_shape = values.iter().filter(|value| self::shape(value) == shape);
+                of_shape.clone().all(|value| has_days(value, pattern))
+            };
+            let found: Vec<_> = PATTERNS
+                .iter()
+                .filter(|(known, _)| *known == shape)
+                .filter(fits)
+                .collect();
+            unsure |= found.len() > 1;
+            let pattern = found.first()?.1;
+            if ORDINALS.contains(&pattern) {
+                patterns = ORDINALS.to_vec();
+            } else {
+                patterns.push(pattern);
+            }
+        }
+        Some(Self { patterns, unsure })
+    }
+}
+
+fn shapes(values: &[&str]) -> Vec<String> {
+    let mut shapes: Vec<String> = Vec::new();
+    for value in values {
+        let shape = shape(value);
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+    shapes
+}
+
+/// The shape of a text.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut rest = text.trim();
+    while let Some(first) = rest.chars().next() {
+        let is_digit = first.is_ascii_digit();
+        let same = |c: char| {
+            if is_digit {
+                c.is_ascii_digit()
+            } else {
+                c.is_alphabetic()
+            }
+        };
+        let end = rest
+            .find(|c| !same(c))
+            .unwrap_or(rest.len())
+            .max(first.len_utf8());
+        let (piece, after) = rest.split_at(end);
+        match piece.len() {
+            4 if is_digit => shape.push('Y'),
+            1 | 2 if is_digit => shape.push('D'),
+            _ => shape.push_str(month(piece).unwrap_or(piece)),
+        }
+        rest = after;
+    }
+    shape
+}
+
+/// The sign for the name of a month: short, or as a whole.
+fn month(word: &str) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    let mut months = MONTHS.iter();
+    if MONTHS.contains(&word.as_str()) {
+        return Some("L");
+    }
+    (word.len() == 3 && months.any(|month| month.starts_with(&word))).then_some("M")
+}
+
+/// Whether a date with numbers has a month of the year by a pattern.
+fn has_days(value: &str, pattern: &str) -> bool {
+    let numbers: Vec<u32> = value
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    match (pattern.get(..2), numbers.as_slice()) {
+        (Some("%d"), [_, month, ..]) if pattern.contains("%m") => (1..=12).contains(month),
+        (Some("%m"), [month, day, ..]) => (1..=12).contains(month) && (1..=31).contains(day),
+        _ => true,
+    }
+}
+
+/// Returns true for a day, or an instant that begins with one: `2026-05-31T12:00:00Z`.
+pub(super) fn is_iso(text: &str) -> bool {
+    let shape = shape(text);
+    let instant = shape.strip_prefix("Y-D-DTD:D:D");
+    let is_instant = instant.is_some_and(|rest| {
+        rest.chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '.' | '+' | '-' | ':'))
+    });
+    text.len() >= 10 && (shape == "Y-D-D" || is_instant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(values: &[&str]) -> Option<(Vec<&'static str>, bool)> {
+        let dates = Dates::of(values.iter().copied())?;
+        Some((dates.patterns, dates.unsure))
+    }
+
+    #[test]
+    fn patterns_are_found_by_the_shape_of_the_values() {
+        let one = |pattern| Some((vec![pattern], false));
+        assert_eq!(
+            patterns(&["2026-05-31", "2026-05-31T12:00:00.5Z"]),
+            Some((vec![], false))
+        );
+        assert_eq!(
+            patterns(&["2026-01-05 10:11:12 UTC"]),
+            one("%Y-%m-%d %H:%M:%S UTC")
+        );
+        assert_eq!(patterns(&["31.5.2026", "01.12.2026"]), one("%d.%m.%Y"));
+        assert_eq!(patterns(&["31/05/2026"]), one("%d/%m/%Y"));
+        assert_eq!(patterns(&["05/31/2026", "01/02/2026"]), one("%m/%d/%Y"));
+        assert_eq!(patterns(&["05/06/2026"]), Some((vec!["%d/%m/%Y"], true)));
+        assert_eq!(patterns(&["Jun 12 1998"]), one("%b %d %Y"));
+        assert_eq!(
+            patterns(&["April 4th, 2015", "May 31st, 2010"]),
+            Some((ORDINALS.to_vec(), false))
+        );
+        assert_eq!(patterns(&["soon"]), None);
+        assert_eq!(patterns(&["12"]), None);
+    }
+}

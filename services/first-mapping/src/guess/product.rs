@@ -1,0 +1,420 @@
+//! Guesses about products.
+
+use vitrine_model::product::Kind;
+
+use super::finder::has_first;
+use super::texts::{field, key_of, one_or_list, quoted, remarked, sure, table, unsure};
+use super::{Finder, Guess, GuessedTable, Guesses};
+use crate::paths::Facts;
+
+/// Levels of a category are separated by one of these, the likeliest first.
+const LEVELS: [&str; 8] = [" > ", ">", " » ", " / ", " :: ", "|", "/", "\\"];
+/// Several categories are separated by one of these.
+const CATEGORIES: [&str; 4] = [", ", ",", ";", "|"];
+/// What the exporters of shops put an apostrophe before.
+const FORMULAS: [&str; 4] = ["'-", "'+", "'=", "'@"];
+
+impl Finder<'_> {
+    pub(super) fn product(&mut self) -> Guesses {
+        let gathered = self.lines.gathered();
+        let mut fields = match gathered {
+            Some(gathered) => self.variants(gathered),
+            None => vec![self.id("id")],
+        };
+        let id = self.taken.last().cloned();
+        let before = self.parents(&mut fields);
+        let reviews = self.review_in_list(id.as_deref());
+        let pairs = self.pairs_of_columns();
+        fields.push(self.name(id.as_deref()));
+        let isbn = self.look_for("isbn", |facts| !facts.listed);
+        fields.push(kind(isbn.is_some()));
+        let price = self.price();
+        fields.push(self.category());
+        fields.extend(self.description());
+        fields.extend(self.brand());
+        fields.extend(self.sku());
+        fields.extend(self.status());
+        fields.extend(price);
+        let mut tables = self.pictures();
+        if tables.is_empty() {
+            let remark = self.names_of_pictures();
+            self.remarks.extend(remark);
+        }
+        if let Some(isbn) = isbn.filter(|isbn| !self.is_taken(isbn)) {
+            self.taken.push(isbn.clone());
+            tables.push(GuessedTable {
+                setting: "[product.details]".to_owned(),
+                lines: vec![sure("isbn", self.at(&isbn))],
+            });
+        }
+        tables.extend(self.specs(pairs));
+        tables.extend(reviews);
+        Guesses {
+            before,
+            fields,
+            tables,
+            gathered: self.variants.take().map(|variants| variants.gathered),
+            remarks: std::mem::take(&mut self.remarks),
+            ..Guesses::default()
+        }
+    }
+
+    /// The id of the rows: by its name, otherwise a path, or several, with other values in each row.
+    pub(super) fn id(&mut self, meaning: &str) -> Guess {
+        let rows = self.paths.rows();
+        let fits = |facts: &Facts| facts.known == rows && facts.are_different() && !facts.listed;
+        let own = self
+            .paths
+            .all()
+            .next()
+            .filter(|(_, facts)| fits(facts) && facts.heading.words.ends_with("_id"));
+        let named = self.look_for(meaning, fits).filter(|path| {
+            // A number of all goods is worse than the feed's own.
+            own.is_none()
+                || self
+                    .ranked("gtin", fits)
+                    .iter()
+                    .chain(&self.ranked("isbn", fits))
+                    .all(|other| other != path)
+        });
+        if let Some(path) = named.or(own.map(|(path, _)| path.to_owned())) {
+            self.taken.push(path.clone());
+            return sure("external_id", quoted(&path));
+        }
+        let short = |facts: &Facts| fits(facts) && facts.length() <= 64 && !facts.personal;
+        let of_id = |facts: &Facts| {
+            let words = &facts.heading.words;
+            ["_id", "_nr", "_no", "_number", "_code", "nummer"]
+                .iter()
+                .any(|end| words.ends_with(end))
+        };
+        let mut all = self
+            .paths
+            .all()
+            .filter(|(_, facts)| short(facts) && facts.addresses == 0);
+        let any = all
+            .clone()
+            .find(|(_, facts)| of_id(facts))
+            .or_else(|| all.next());
+        if let Some((path, _)) = any {
+            let path = path.to_owned();
+            let remark = format!("no path has the name of an id; {path} is different in every row");
+            let named = self.ranked("name", fits);
+            if !named.contains(&path) {
+                self.taken.push(path.clone());
+            }
+            return unsure("external_id", quoted(&path), remark);
+        }
+        self.digest()
+    }
+
+    /// An id of two columns that have other values together in each row; otherwise the number of the
+    /// line.
+    fn digest(&self) -> Guess {
+        let rows = self.paths.rows();
+        let plain =
+            |facts: &Facts| !facts.listed && facts.known * 10 >= rows * 9 && !facts.personal;
+        if let Some(name) = self.look_for("name", plain) {
+            let others = self
+                .paths
+                .all()
+                .filter(|(path, facts)| *path != name && plain(facts));
+            let mut pairs = others.map(|(path, _)| [name.as_str(), path]);
+            if let Some(pair) = pairs.find(|pair| self.lines.are_unique(pair)) {
+                let remark = "no path is different in every row, but these are together; the id \
+                              changes when one of them does";
+                return unsure(
+                    "external_id",
+                    format!("{{ digest = {} }}", super::texts::list(&pair)),
+                    remark,
+                );
+            }
+        }
+        let remark = "no path is different in every row; the number of the line is another one when \
+                      lines are added before it";
+        unsure("external_id", "\"^line\"".to_owned(), remark)
+    }
+
+    fn name(&mut self, id: Option<&str>) -> Guess {
+        let text = |facts: &Facts| facts.texts * 2 > facts.known && facts.addresses == 0;
+        let found = self
+            .ranked("name", text)
+            .into_iter()
+            .find(|path| has_first(path));
+        if let Some(path) = found {
+            self.taken.push(path.clone());
+            return self.named(&path);
+        }
+        let like_name = |facts: &Facts| {
+            !facts.listed
+                && text(facts)
+                && (4..=120).contains(&facts.length())
+                && facts.known * 2 > self.paths.rows()
+        };
+        let others = self.paths.all().filter(|(path, facts)| {
+            like_name(facts)
+                && facts.signs().is_none()
+                && !self.is_taken(path)
+                && !super::finder::is_secret(path, facts)
+        });
+        let longest = others.max_by_key(|(_, facts)| {
+            let is_named = facts.heading.words.ends_with("_name");
+            let spaced = facts.all().filter(|text| text.contains(' ')).count();
+            let known = self.values(facts).count() == facts.values.len()
+                && facts.known == self.paths.rows();
+            (known, is_named, spaced, facts.values.len())
+        });
+        let path = longest.map(|(path, _)| path.to_owned());
+        let remark = "no path has the name of a name; this is a guess";
+        if let Some(path) = &path {
+            self.taken.push(path.clone());
+        }
+        let path = path.or_else(|| id.map(str::to_owned));
+        let value = path.map_or("\"^line\"".to_owned(), |path| self.at(&path));
+        unsure("name", value, remark)
+    }
+
+    /// The name at a path, with the variant's where several rows have the same one.
+    fn named(&mut self, path: &str) -> Guess {
+        let options = self.options_of_variants();
+        let repeats = self.facts(path).is_some_and(|facts| !facts.are_different());
+        let own = if self.variants.is_none() && repeats {
+            self.find("variant_title", |facts| !facts.listed)
+        } else {
+            None
+        };
+        let more: Vec<String> = options.into_iter().chain(own).collect();
+        let placeholders: Vec<String> = more
+            .iter()
+            .filter_map(|path| super::texts::placeholder(path))
+            .map(|value| format!("[ {value}]"))
+            .collect();
+        let clean = self.apostrophes(path);
+        let whole = super::texts::placeholder(&self.bare(path));
+        match whole.filter(|_| !placeholders.is_empty()) {
+            Some(whole) => {
+                let template = quoted(&(whole + &placeholders.concat()));
+                sure("name", format!("{{ template = {template} }}"))
+            }
+            None => sure("name", field(&self.at(path), &clean)),
+        }
+    }
+
+    /// The setting that removes the apostrophe which exporters put before what a spreadsheet would
+    /// take for a formula.
+    pub(super) fn apostrophes(&self, path: &str) -> Vec<String> {
+        let facts = self.facts(path);
+        let starts = |sign: &&&str| {
+            facts.is_some_and(|facts| facts.all().any(|text| text.starts_with(**sign)))
+        };
+        let found: Vec<(&str, &str)> = FORMULAS
+            .iter()
+            .filter(starts)
+            .map(|sign| (*sign, &sign[1..]))
+            .collect();
+        if found.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("replace = {}", table(&found))]
+    }
+
+    fn category(&mut self) -> Guess {
+        let text = |facts: &Facts| {
+            facts.texts * 2 > facts.known && facts.signs().is_none() && !facts.are_addresses()
+        };
+        let Some(path) = self.find("category", text) else {
+            let value = "{ value = [\"Products\"] }".to_owned();
+            return unsure("category", value, "no path has the name of a category");
+        };
+        let Some(facts) = self.facts(&path) else {
+            return unsure("category", quoted(&path), "");
+        };
+        let default = if facts.known < self.paths.rows() {
+            ", default = [\"Products\"]"
+        } else {
+            ""
+        };
+        let remarks: Vec<String> = (!default.is_empty())
+            .then(|| "rows without one get the category Products".to_owned())
+            .into_iter()
+            .collect();
+        if facts.listed {
+            return category_of_list(&path, facts, default);
+        }
+        let levels = LEVELS
+            .iter()
+            .find(|sign| facts.all().any(|text| text.contains(**sign)));
+        let cut = several_categories(facts, levels.copied());
+        let mut settings = Vec::new();
+        let mut remarks = remarks;
+        if let Some(sign) = cut {
+            settings.push(format!(
+                "split = [{}, \"{{.}}\"]",
+                quoted(&format!("{{.}}{sign}{{_}}"))
+            ));
+            remarks.push(format!(
+                "{sign:?} seems to separate several categories; the first is taken"
+            ));
+        }
+        if let Some(sign) = levels {
+            let sign = sign.trim();
+            settings.push(format!("separator = {}", quoted(sign)));
+            remarks.push(format!("{sign:?} seems to separate the levels"));
+        }
+        let from = self.at(&path);
+        let value = if settings.is_empty() && default.is_empty() {
+            from
+        } else {
+            let settings = settings.join(", ");
+            let comma = if settings.is_empty() { "" } else { ", " };
+            format!("{{ from = {from}{comma}{settings}{default} }}")
+        };
+        let value = self.with_parent("category", &[self.bare(&path)], value);
+        remarked("category", value, &remarks)
+    }
+
+    fn description(&mut self) -> Option<Guess> {
+        let text = |facts: &Facts| {
+            facts.length() > 4
+                && facts.signs().is_none()
+                && !facts.are_addresses()
+                && facts.texts > 0
+        };
+        let mut found: Vec<String> = Vec::new();
+        for meaning in ["description", "short_description"] {
+            let best = self
+                .ranked(meaning, text)
+                .into_iter()
+                .find(|path| has_first(path));
+            self.taken.extend(best.clone());
+            found.extend(best);
+        }
+        if found.is_empty() {
+            return None;
+        }
+        let facts: Vec<&Facts> = found.iter().filter_map(|path| self.facts(path)).collect();
+        let mut settings = Vec::new();
+        if facts.iter().any(|facts| facts.have_html()) {
+            settings.push("html = \"page\"".to_owned());
+        }
+        let breaks = facts
+            .iter()
+            .any(|facts| facts.all().any(|text| text.contains("\\n")));
+        if breaks {
+            settings.push("replace = { '\\n' = \"\\n\" }".to_owned());
+        }
+        let paths: Vec<String> = found.iter().map(|path| self.bare(path)).collect();
+        let value = field(&one_or_list(&paths), &settings);
+        let value = self.with_parent("description", &paths, value);
+        Some(sure("description", value))
+    }
+
+    fn brand(&mut self) -> Option<Guess> {
+        let text = |facts: &Facts| {
+            facts.texts > 0
+                && !facts.are_addresses()
+                && !facts.are_numbers()
+                && facts.length() <= 60
+        };
+        let one = |path: &String| path.matches("[]").count() <= 1;
+        let path = self.ranked("brand", text).into_iter().find(one)?;
+        self.taken.push(path.clone());
+        let value = self.with_parent("brand", &[self.bare(&path)], self.at(&path));
+        Some(sure("brand", value))
+    }
+
+    fn sku(&mut self) -> Option<Guess> {
+        let different = |facts: &Facts| facts.are_different() && !facts.listed;
+        let path = self.find("sku", different).or_else(|| {
+            let numbers = |facts: &Facts| different(facts) && facts.all().all(is_article_number);
+            let path = self.ranked("gtin", |facts| facts.all().all(is_article_number));
+            let path = path.into_iter().find(|path| {
+                self.facts(path).is_some_and(|facts| {
+                    numbers(facts) || (facts.are_different() && has_first(path))
+                })
+            })?;
+            self.taken.push(path.clone());
+            Some(path)
+        })?;
+        let facts = self.facts(&path)?;
+        let quote = facts.all().any(|text| text.starts_with('\''));
+        let settings: Vec<String> = quote
+            .then(|| "replace = { \"'\" = \"\" }".to_owned())
+            .into_iter()
+            .collect();
+        let remark = "products of other feeds with the same number become one product";
+        Some(unsure("sku", field(&self.at(&path), &settings), remark))
+    }
+}
+
+/// The category of a path with several values.
+fn category_of_list(path: &str, facts: &Facts, default: &str) -> Guess {
+    let is_path = |text: &str| LEVELS.iter().any(|sign| text.contains(sign));
+    let words = &facts.heading.words;
+    if facts.all().any(is_path) {
+        let value = format!(
+            "{{ from = {}, separator = \">\", pick = \"deepest\"{default} }}",
+            quoted(path)
+        );
+        return unsure(
+            "category",
+            value,
+            "each item is a category; the deepest is taken",
+        );
+    }
+    let alone = ["genre", "genres", "categories", "collections", "tags"];
+    if alone.contains(&words.as_str()) || path.contains("[].") {
+        let value = format!("{{ from = {}, pick = \"first\"{default} }}", quoted(path));
+        let remark = "each item is a category, and the first is taken; if each is a level, \
+                      levels instead of from and pick";
+        return unsure("category", value, remark);
+    }
+    let value = format!("{{ levels = [{}]{default} }}", quoted(path));
+    let remark = "each item is a level; if each is a category, from and pick instead of levels";
+    unsure("category", value, remark)
+}
+
+/// What separates several categories in one text.
+fn several_categories(facts: &Facts, levels: Option<&str>) -> Option<&'static str> {
+    let plural = facts.heading.words.ends_with('s') || facts.heading.words.ends_with("ien");
+    let signs = CATEGORIES
+        .into_iter()
+        .filter(|sign| Some(*sign) != levels.map(str::trim));
+    let cuts = |sign: &&'static str| {
+        facts.all().any(|text| {
+            let pieces: Vec<&str> = text.split(*sign).collect();
+            let of_levels = levels.is_some_and(|levels| {
+                pieces.iter().filter(|piece| piece.contains(levels)).count() > 1
+            });
+            pieces.len() > 1 && (of_levels || plural)
+        })
+    };
+    let mut signs = signs;
+    signs.find(cuts)
+}
+
+/// Returns true for a number that goods have worldwide, perhaps with an apostrophe before it.
+fn is_article_number(text: &str) -> bool {
+    let digits = text.trim_start_matches('\'');
+    (6..=14).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn kind(is_book: bool) -> Guess {
+    if is_book {
+        let remark = "a book, because the rows have an ISBN";
+        return unsure("kind", "{ value = \"book\" }".to_owned(), remark);
+    }
+    // Bundles consist of products, which a mapping cannot name.
+    let typed = Kind::TYPED.iter().filter(|kind| **kind != Kind::Bundle);
+    let typed: Vec<&str> = typed.map(|kind| kind.name()).collect();
+    let remark = format!(
+        "\"product\"; a word of your own, or one of {}",
+        typed.join(", ")
+    );
+    unsure("kind", "{ value = \"product\" }".to_owned(), remark)
+}
+
+/// A condition that a path has a value.
+pub(super) fn known(path: &str) -> String {
+    format!("{{ {} = {{ known = true }} }}", key_of(path))
+}

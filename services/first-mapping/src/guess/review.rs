@@ -1,0 +1,306 @@
+//! Guesses about reviews.
+
+use super::texts::{list, one_or_list, plain, quoted, sure, unsure};
+use super::{Finder, Guess, GuessedTable, Guesses};
+use crate::dates::Dates;
+use crate::meanings;
+use crate::paths::Facts;
+use crate::values::booleans;
+
+/// What the products must be for reviews to find them.
+const PRODUCTS: &str = "the products must be there, from a feed of the same system; otherwise product_system \
+                        names theirs, or a [product] derives them from the rows";
+/// From so many headings that begin with it on, the rows are reviews.
+const MANY: usize = 3;
+
+/// What tells that rows are reviews.
+struct Signs {
+    rating: String,
+    product: String,
+    body: Option<String>,
+    title: Option<String>,
+}
+
+impl Finder<'_> {
+    /// The guesses about rows that are reviews; `None` if they are none.
+    pub(super) fn review(&mut self) -> Option<Guesses> {
+        self.of_reviews = true;
+        let signs = self.signs_of_review();
+        let Some(signs) = signs else {
+            self.of_reviews = false;
+            self.taken.clear();
+            return None;
+        };
+        let mut fields = Vec::new();
+        let shown = self.published_reviews();
+        fields.extend(shown);
+        let email = self.find("email", |facts| !facts.listed);
+        let author = self.author(email.as_deref());
+        let dated = self.review_date();
+        fields.push(self.id_of_review(&signs, email.as_deref()));
+        fields.push(unsure("product", self.at(&signs.product), PRODUCTS));
+        let facts = self.facts(&signs.rating);
+        let highest = facts
+            .and_then(|facts| facts.range)
+            .map_or(5.0, |(_, high)| high);
+        fields.push(rating(&self.at(&signs.rating), highest));
+        for (setting, path) in [("title", &signs.title), ("body", &signs.body)] {
+            fields.extend(path.as_ref().map(|path| self.text_of_review(setting, path)));
+        }
+        fields.extend(author);
+        fields.extend(dated);
+        fields.extend(self.votes_and_flags());
+        let tables = self.pictures_of_review();
+        self.remarks.extend(self.left_of_review());
+        Some(Guesses {
+            reviews: true,
+            fields,
+            tables: tables.into_iter().collect(),
+            remarks: std::mem::take(&mut self.remarks),
+            ..Guesses::default()
+        })
+    }
+
+    fn signs_of_review(&mut self) -> Option<Signs> {
+        let single = |facts: &Facts| !facts.listed;
+        let rating = self.find("rating", |facts| {
+            facts.are_mostly_numbers() && is_scale(facts) && single(facts)
+        })?;
+        let about = |start: &str| {
+            let all = self
+                .paths
+                .all()
+                .filter(|(_, facts)| facts.heading.words.starts_with(start));
+            all.count()
+        };
+        let of_reviews = about("review") >= MANY;
+        let text = |facts: &Facts| {
+            single(facts)
+                && facts.texts > 0
+                && facts.signs().is_none()
+                && !facts.are_addresses()
+                && !facts.personal
+        };
+        let title = self.look_for("review_title", text);
+        let body = self
+            .ranked("body", text)
+            .into_iter()
+            .find(|path| Some(path) != title.as_ref());
+        let author = self
+            .look_for("author_name", single)
+            .or_else(|| self.look_for("author_id", single));
+        let email = self.look_for("email", |facts| single(facts) && facts.personal);
+        let is_dated = self.look_for("review_date", single).is_some();
+        let priced = self.look_for("price", |facts| single(facts) && facts.are_mostly_numbers());
+        // Reviews of something have their text, and somebody or a day.
+        let is_review =
+            of_reviews || ((author.is_some() || email.is_some() || is_dated) && body.is_some());
+        let long = body
+            .as_ref()
+            .and_then(|body| self.facts(body))
+            .is_some_and(|facts| facts.length() > 30);
+        if priced.is_some() || !(is_review || long) {
+            return None;
+        }
+        self.taken
+            .extend(title.clone().into_iter().chain(body.clone()));
+        let product = self.find("reviewed", |facts| single(facts) && !facts.personal);
+        let product = product.or_else(|| {
+            let ids = self.paths.all().filter(|(path, facts)| {
+                let words = &facts.heading.words;
+                facts.listed
+                    && !self.is_taken(path)
+                    && meanings::mentions("reviewed", words)
+                    && super::finder::has_first(path)
+            });
+            ids.map(|(path, _)| path.to_owned()).next()
+        })?;
+        Some(Signs {
+            rating,
+            product,
+            body,
+            title,
+        })
+    }
+
+    /// The id of a review: its own, otherwise a digest of what makes it this one.
+    fn id_of_review(&mut self, signs: &Signs, email: Option<&str>) -> Guess {
+        let rows = self.paths.rows();
+        let fits = |facts: &Facts| {
+            facts.known == rows && facts.are_different() && !facts.listed && !facts.personal
+        };
+        if let Some(path) = self.find("review_id", fits) {
+            return sure("external_id", quoted(&path));
+        }
+        let mut paths = vec![signs.product.as_str()];
+        paths.extend(email);
+        let others = self.taken.iter().filter(|path| {
+            let words = self
+                .facts(path)
+                .map_or("", |facts| facts.heading.words.as_str());
+            let is = |meaning: &str| meanings::rank(meaning, words).is_some();
+            is("review_date") || (email.is_none() && (is("author_name") || is("author_id")))
+        });
+        paths.extend(others.map(String::as_str));
+        paths.dedup();
+        if !self.lines.are_unique(&paths) {
+            paths.extend(signs.body.as_deref());
+        }
+        if !self.lines.are_unique(&paths) {
+            paths.extend(signs.title.as_deref());
+        }
+        let value = format!("{{ digest = {} }}", list(&paths));
+        unsure(
+            "external_id",
+            value,
+            "reviews have no id; this one changes when one of these does",
+        )
+    }
+
+    fn author(&mut self, email: Option<&str>) -> Option<Guess> {
+        let single = |facts: &Facts| !facts.listed && facts.known > 0;
+        let id = self.find("author_id", |facts| single(facts) && !facts.personal);
+        let name = self.find("author_name", |facts| single(facts) && !facts.personal);
+        let id = match (id, email) {
+            (Some(id), _) => Some(format!("id = {}", self.at(&id))),
+            // Nobody sees the address, and one author is one.
+            (None, Some(email)) => Some(format!("id = {{ digest = [{}] }}", quoted(email))),
+            (None, None) => None,
+        };
+        let name = name.map(|name| format!("name = {}", self.at(&name)));
+        let author: Vec<String> = id.into_iter().chain(name).collect();
+        (!author.is_empty()).then(|| sure("author", format!("{{ {} }}", author.join(", "))))
+    }
+
+    fn review_date(&mut self) -> Option<Guess> {
+        let dated = |facts: &Facts| {
+            !facts.listed && (Dates::of(facts.all()).is_some() || unix(facts).is_some())
+        };
+        let path = self.find("review_date", dated)?;
+        let facts = self.facts(&path)?;
+        let from = self.at(&path);
+        if let Some(unit) = unix(facts) {
+            return Some(sure(
+                "created_at",
+                format!("{{ from = {from}, date = \"{unit}\" }}"),
+            ));
+        }
+        Some(date("created_at", &from, &Dates::of(facts.all())?))
+    }
+
+    fn text_of_review(&self, setting: &str, path: &str) -> Guess {
+        let html = self.facts(path).is_some_and(Facts::have_html);
+        let settings: Vec<String> = html
+            .then(|| "html = \"once\"".to_owned())
+            .into_iter()
+            .collect();
+        sure(setting, super::texts::field(&self.at(path), &settings))
+    }
+
+    fn votes_and_flags(&mut self) -> Vec<Guess> {
+        let mut fields = Vec::new();
+        let numbers = |facts: &Facts| facts.are_numbers() && !facts.listed;
+        for setting in ["helpful", "unhelpful"] {
+            let found = self.find(setting, numbers);
+            fields.extend(found.map(|path| {
+                sure(
+                    setting,
+                    format!("{{ from = {}, on_bad = \"drop_value\" }}", self.at(&path)),
+                )
+            }));
+        }
+        for setting in ["verified", "recommended"] {
+            let flags = |facts: &Facts| {
+                !facts.listed && (booleans(facts.all()).is_some() || are_bits(facts))
+            };
+            let Some(path) = self.find(setting, flags) else {
+                continue;
+            };
+            let words = self.facts(&path).and_then(|facts| booleans(facts.all()));
+            let settings = words.map_or(Vec::new(), |words| super::pieces::yes_and_no(&words));
+            let settings: Vec<String> = settings
+                .iter()
+                .map(|line| format!("{} = {}", line.setting, line.value))
+                .collect();
+            fields.push(sure(
+                setting,
+                super::texts::field(&self.at(&path), &settings),
+            ));
+        }
+        let language = self.find("language", |facts| !facts.listed && facts.length() <= 5);
+        fields.extend(language.map(|path| sure("language", self.at(&path))));
+        fields
+    }
+
+    fn pictures_of_review(&mut self) -> Option<GuessedTable> {
+        let path = self.find("review_images", Facts::are_addresses)?;
+        Some(self.media(&path, None, "review"))
+    }
+
+    /// What the mapping makes nothing of.
+    fn left_of_review(&self) -> Option<String> {
+        let left = self
+            .paths
+            .all()
+            .filter(|(path, facts)| facts.known > 0 && !self.is_taken(path));
+        let left: Vec<&str> = left.map(|(path, _)| plain(path)).collect();
+        let all = left.join(", ");
+        (!left.is_empty()).then(|| {
+            format!("nothing is made of these; facts about the reviewer may stand in [review.attributes] with include: {all}")
+        })
+    }
+}
+
+/// Whether numbers may be ratings.
+fn is_scale(facts: &Facts) -> bool {
+    facts
+        .range
+        .is_some_and(|(low, high)| low >= 0.0 && high <= 100.0)
+}
+
+/// Whether all values are 0 and 1.
+fn are_bits(facts: &Facts) -> bool {
+    facts.all().all(|value| value == "0" || value == "1")
+}
+
+/// How numbers of seconds or milliseconds since 1970 are read.
+fn unix(facts: &Facts) -> Option<&'static str> {
+    let (low, high) = facts.range.filter(|_| facts.are_numbers())?;
+    let years = |low_limit: f64, high_limit: f64| low >= low_limit && high <= high_limit;
+    if years(3e8, 4e9) {
+        Some("unix")
+    } else {
+        years(3e11, 4e12).then_some("unix_millis")
+    }
+}
+
+/// A date with its patterns.
+pub(super) fn date(setting: &str, from: &str, dates: &Dates) -> Guess {
+    let pattern =
+        (!dates.patterns.is_empty()).then(|| format!("date = {}", one_or_list(&dates.patterns)));
+    let settings: Vec<String> = pattern
+        .into_iter()
+        .chain(["on_bad = \"drop_value\"".to_owned()])
+        .collect();
+    let value = super::texts::field(from, &settings);
+    if dates.unsure {
+        unsure(setting, value, "the day may be the month")
+    } else {
+        sure(setting, value)
+    }
+}
+
+/// The rating at a path whose highest value is this one.
+pub(super) fn rating(path: &str, highest: f64) -> Guess {
+    let scales = [1.0, 5.0, 10.0, 20.0, 100.0];
+    match scales.into_iter().find(|scale| highest <= *scale) {
+        Some(5.0) | None => {
+            let value = format!("{{ from = {path}, round = \"nearest\" }}");
+            sure("rating", value)
+        }
+        Some(best) => {
+            let value = format!("{{ from = {path}, scale = [0, {best}] }}");
+            unsure("rating", value, format!("the scale seems to end at {best}"))
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! How a file is read: where its rows are, and what stands above the header of a table.
+
+use std::path::Path;
+
+use serde_json::Value;
+use vitrine_formats::{Feed, FeedError, FeedForm, Row, RowsPath};
+
+use super::ROWS;
+use super::gathered::Lines;
+use super::heading::Heading;
+use super::meanings;
+use super::paths::Paths;
+
+/// The maximum number of lines above a header that are looked for.
+const MAX_SKIPPED: u64 = 9;
+/// The number of rows by which ways to read a file are compared.
+const COMPARED_ROWS: usize = 50;
+/// Headings with one of these meanings say that something is a product, or a review.
+const TELLING: [&str; 15] = [
+    "id",
+    "name",
+    "description",
+    "brand",
+    "category",
+    "price",
+    "sku",
+    "gtin",
+    "image",
+    "rating",
+    "body",
+    "author_name",
+    "review_date",
+    "status",
+    "tags",
+];
+/// Names of elements that are a product or a review.
+const ROW_NAMES: [&str; 10] = [
+    "product",
+    "item",
+    "article",
+    "trade_item",
+    "offer",
+    "entry",
+    "review",
+    "produkt",
+    "artikel",
+    "release",
+];
+/// Places of rows in documents of formats whose root says nothing.
+const KNOWN_ROWS: [&str; 2] = ["feed.reviews.review", "BMECAT.T_NEW_CATALOG.PRODUCT"];
+
+/// The rows of a file, and how they are read.
+pub(super) struct Opened {
+    pub(super) form: FeedForm,
+    pub(super) described: String,
+    pub(super) paths: Paths,
+    pub(super) lines: Lines,
+}
+
+impl Opened {
+    /// Reads the first rows of a file, in the way in which they say the most.
+    pub(super) fn of(file: &Path) -> Result<Self, FeedError> {
+        let guess = FeedForm {
+            guess_rows: true,
+            ..FeedForm::default()
+        };
+        let first = Self::read(file, &guess, ROWS);
+        let score = first.as_ref().map_or(0, Self::score);
+        if score >= 3 {
+            return first;
+        }
+        let ways = match &first {
+            Ok(opened) if opened.form.rows.is_some() => opened.ways_of_document(file),
+            _ => (1..=MAX_SKIPPED)
+                .map(|lines| FeedForm {
+                    skip_lines: lines,
+                    ..guess.clone()
+                })
+                .collect(),
+        };
+        let mut best: Option<(usize, FeedForm)> = None;
+        for way in ways {
+            let Ok(read) = Self::read(file, &way, COMPARED_ROWS) else {
+                continue;
+            };
+            let found = read.score();
+            if found > score && best.as_ref().is_none_or(|(known, _)| found > *known) {
+                best = Some((found, way));
+            }
+        }
+        match best {
+            Some((_, way)) => Self::read(file, &way, ROWS),
+            None => first,
+        }
+    }
+
+    fn read(file: &Path, form: &FeedForm, rows: usize) -> Result<Self, FeedError> {
+        let mut feed = Feed::open(file, form)?;
+        let mut paths = Paths::default();
+        let mut lines = Lines::default();
+        for line in feed.by_ref().take(rows) {
+            if let Row::Object(row) = line.row {
+                paths.add(&row);
+                lines.add(&row, line.bytes);
+            }
+        }
+        paths.merge_lists();
+        let mut found = feed.form().clone();
+        found.skip_lines = form.skip_lines;
+        if found.rows.is_none() {
+            found.rows.clone_from(&form.rows);
+        }
+        Ok(Self {
+            form: found,
+            described: feed.described().to_owned(),
+            paths,
+            lines,
+        })
+    }
+
+    /// How much the headings say of products or reviews.
+    fn score(&self) -> usize {
+        let alone = |path: &str| !path.contains("[]");
+        let mut names: Vec<String> = Vec::new();
+        for (path, _) in self
+            .paths
+            .all()
+            .filter(|(path, facts)| alone(path) && facts.known > 0)
+        {
+            names.push(Heading::of(path).words);
+        }
+        let told = TELLING.iter().filter(|meaning| {
+            let means = |name: &String| meanings::rank(meaning, name).is_some();
+            names.iter().any(means)
+        });
+        if self.paths.rows() == 0 {
+            0
+        } else {
+            told.count()
+        }
+    }
+
+    /// Other places where a document may have its rows.
+    fn ways_of_document(&self, file: &Path) -> Vec<FeedForm> {
+        let Some(rows) = self.form.rows.as_ref().map(RowsPath::to_string) else {
+            return Vec::new();
+        };
+        let root = super::heading::steps(&rows)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        let mut places: Vec<Vec<String>> = Vec::new();
+        let whole = FeedForm {
+            rows: Some(RowsPath::of_keys([root.as_str()])),
+            ..FeedForm::default()
+        };
+        if let Ok(feed) = Feed::open(file, &whole) {
+            let rows = feed.take(1).filter_map(|line| match line.row {
+                Row::Object(row) => Some(row),
+                _ => None,
+            });
+            rows.for_each(|row| walk(&row, &mut vec![root.clone()], &mut places));
+        }
+        places.extend(KNOWN_ROWS.map(|known| known.split('.').map(str::to_owned).collect()));
+        let forms = places.iter().map(|place| FeedForm {
+            rows: Some(RowsPath::of_keys(place.iter().map(String::as_str))),
+            ..FeedForm::default()
+        });
+        forms.collect()
+    }
+}
+
+/// Collects the places of objects with the name of a product or a review; those first that are
+/// farther out.
+fn walk(value: &Value, place: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
+    let Value::Object(object) = value else {
+        return;
+    };
+    let last = place
+        .last()
+        .map_or(String::new(), |name| Heading::read(name).words);
+    if ROW_NAMES.contains(&last.as_str()) && !places.contains(place) {
+        places.push(place.clone());
+    }
+    for (key, value) in object {
+        place.push(key.clone());
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .take(1)
+                .for_each(|item| walk(item, place, places)),
+            value => walk(value, place, places),
+        }
+        place.pop();
+    }
+}
