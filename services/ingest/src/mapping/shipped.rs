@@ -3,7 +3,7 @@
 
 use super::error::MappingError;
 
-const MAPPINGS: [(&str, &str); 3] = [
+const MAPPINGS: [(&str, &str); 11] = [
     ("opendb", include_str!("../../mappings/opendb.toml")),
     (
         "clothing-reviews",
@@ -13,6 +13,23 @@ const MAPPINGS: [(&str, &str); 3] = [
         "fine-food-reviews",
         include_str!("../../mappings/fine-food-reviews.toml"),
     ),
+    ("shopify", include_str!("../../mappings/shopify.toml")),
+    (
+        "shopify-classic",
+        include_str!("../../mappings/shopify-classic.toml"),
+    ),
+    (
+        "google-products",
+        include_str!("../../mappings/google-products.toml"),
+    ),
+    (
+        "google-reviews",
+        include_str!("../../mappings/google-reviews.toml"),
+    ),
+    ("judgeme", include_str!("../../mappings/judgeme.toml")),
+    ("loox", include_str!("../../mappings/loox.toml")),
+    ("yotpo", include_str!("../../mappings/yotpo.toml")),
+    ("trustpilot", include_str!("../../mappings/trustpilot.toml")),
 ];
 
 const TABLES: [(&str, &str); 1] = [(
