@@ -7,6 +7,7 @@ use super::paths::Paths;
 use super::values::Signs;
 
 mod amounts;
+mod category;
 mod finder;
 mod groups;
 mod lists;

@@ -7,6 +7,7 @@ use std::path::Path;
 use vitrine_formats::{FeedError, FeedForm, RowsPath, file_name};
 
 mod dates;
+mod formats;
 mod gathered;
 mod guess;
 mod heading;
@@ -15,6 +16,7 @@ mod opening;
 mod paths;
 mod values;
 
+use formats::KnownFormat;
 use guess::{Guess, GuessedTable, Guesses, quoted};
 use opening::Opened;
 
@@ -34,10 +36,10 @@ pub fn first_mapping(file: &Path) -> Result<String, FeedError> {
     Ok(text)
 }
 
-fn write(out: &mut String, name: &str, opened: &Opened, guesses: &Guesses) -> std::fmt::Result {
+fn write(out: &mut String, file: &str, opened: &Opened, guesses: &Guesses) -> std::fmt::Result {
     writeln!(
         out,
-        "# A first mapping of {name}, guessed from {} rows. It is {}.",
+        "# A first mapping of {file}, guessed from {} rows. It is {}.",
         opened.paths.rows(),
         opened.described
     )?;
@@ -47,10 +49,18 @@ fn write(out: &mut String, name: &str, opened: &Opened, guesses: &Guesses) -> st
     )?;
     writeln!(
         out,
-        "#   vitrine import {name} --mapping THIS_FILE --sample 3"
+        "#   vitrine import {file} --mapping THIS_FILE --sample 3"
     )?;
+    if let Some(format) = KnownFormat::of(&opened.paths) {
+        let KnownFormat { name, mapping, .. } = format;
+        writeln!(
+            out,
+            "# This is {name}. The shipped mapping `{mapping}` reads it, too; this one has besides what only this file has:"
+        )?;
+        writeln!(out, "#   vitrine import {file} --mapping {mapping}")?;
+    }
     writeln!(out, "version = 1")?;
-    writeln!(out, "system = {:?}", system(name))?;
+    writeln!(out, "system = {:?}", system(file))?;
     settings(out, &opened.form)?;
     if let Some(gathered) = &guesses.gathered {
         writeln!(

@@ -9,6 +9,7 @@ use super::*;
 
 mod drafts;
 mod formats;
+mod shipped;
 
 /// A first mapping of a feed, and the reasons of the lines that it rejects.
 fn mapped(name: &str, feed: &str) -> (String, Vec<String>) {

@@ -15,6 +15,15 @@ pub(super) struct NumberForm {
     pub(super) unsure: bool,
 }
 
+impl NumberForm {
+    /// How programs write numbers.
+    pub(super) const PLAIN: Self = Self {
+        decimal: '.',
+        thousands: None,
+        unsure: false,
+    };
+}
+
 /// What the signs in numbers are for, as far as the values show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Signs {

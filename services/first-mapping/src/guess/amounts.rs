@@ -74,8 +74,12 @@ impl Finder<'_> {
             .iter()
             .map(|value| Amount::read(value).map_or(*value, |amount| amount.number));
         let is_text = facts.iter().any(|facts| facts.texts > 0);
-        if let Some(signs) = Signs::of(texts.clone()).filter(|_| is_text) {
-            let form = signs.form(&self.signs);
+        if let Some(signs) = Signs::of(texts.clone()) {
+            let form = if is_text {
+                signs.form(&self.signs)
+            } else {
+                NumberForm::PLAIN
+            };
             settings.extend(number_settings(&form));
             if form.unsure {
                 remarks.push(format!(

@@ -3,14 +3,10 @@
 use vitrine_model::product::Kind;
 
 use super::finder::has_first;
-use super::texts::{field, key_of, one_or_list, quoted, remarked, sure, table, unsure};
+use super::texts::{field, key_of, one_or_list, quoted, sure, table, unsure};
 use super::{Finder, Guess, GuessedTable, Guesses};
 use crate::paths::Facts;
 
-/// Levels of a category are separated by one of these, the likeliest first.
-const LEVELS: [&str; 8] = [" > ", ">", " » ", " / ", " :: ", "|", "/", "\\"];
-/// Several categories are separated by one of these.
-const CATEGORIES: [&str; 4] = [", ", ",", ";", "|"];
 /// What the exporters of shops put an apostrophe before.
 const FORMULAS: [&str; 4] = ["'-", "'+", "'=", "'@"];
 
@@ -135,12 +131,19 @@ impl Finder<'_> {
         unsure("external_id", "\"^line\"".to_owned(), remark)
     }
 
+    /// The path that means this best and has one value; otherwise a list, of which the first is
+    /// taken.
+    fn single(&self, meaning: &str, fits: impl Fn(&Facts) -> bool) -> Option<String> {
+        let all = self.ranked(meaning, fits).into_iter();
+        let (alone, listed): (Vec<String>, Vec<String>) =
+            all.partition(|path| !path.contains("[]"));
+        let mut both = alone.into_iter().chain(listed);
+        both.find(|path| has_first(path))
+    }
+
     fn name(&mut self, id: Option<&str>) -> Guess {
         let text = |facts: &Facts| facts.texts * 2 > facts.known && facts.addresses == 0;
-        let found = self
-            .ranked("name", text)
-            .into_iter()
-            .find(|path| has_first(path));
+        let found = self.single("name", text);
         if let Some(path) = found {
             self.taken.push(path.clone());
             return self.named(&path);
@@ -218,74 +221,16 @@ impl Finder<'_> {
         vec![format!("replace = {}", table(&found))]
     }
 
-    fn category(&mut self) -> Guess {
-        let text = |facts: &Facts| {
-            facts.texts * 2 > facts.known && facts.signs().is_none() && !facts.are_addresses()
-        };
-        let Some(path) = self.find("category", text) else {
-            let value = "{ value = [\"Products\"] }".to_owned();
-            return unsure("category", value, "no path has the name of a category");
-        };
-        let Some(facts) = self.facts(&path) else {
-            return unsure("category", quoted(&path), "");
-        };
-        let default = if facts.known < self.paths.rows() {
-            ", default = [\"Products\"]"
-        } else {
-            ""
-        };
-        let remarks: Vec<String> = (!default.is_empty())
-            .then(|| "rows without one get the category Products".to_owned())
-            .into_iter()
-            .collect();
-        if facts.listed {
-            return category_of_list(&path, facts, default);
-        }
-        let levels = LEVELS
-            .iter()
-            .find(|sign| facts.all().any(|text| text.contains(**sign)));
-        let cut = several_categories(facts, levels.copied());
-        let mut settings = Vec::new();
-        let mut remarks = remarks;
-        if let Some(sign) = cut {
-            settings.push(format!(
-                "split = [{}, \"{{.}}\"]",
-                quoted(&format!("{{.}}{sign}{{_}}"))
-            ));
-            remarks.push(format!(
-                "{sign:?} seems to separate several categories; the first is taken"
-            ));
-        }
-        if let Some(sign) = levels {
-            let sign = sign.trim();
-            settings.push(format!("separator = {}", quoted(sign)));
-            remarks.push(format!("{sign:?} seems to separate the levels"));
-        }
-        let from = self.at(&path);
-        let value = if settings.is_empty() && default.is_empty() {
-            from
-        } else {
-            let settings = settings.join(", ");
-            let comma = if settings.is_empty() { "" } else { ", " };
-            format!("{{ from = {from}{comma}{settings}{default} }}")
-        };
-        let value = self.with_parent("category", &[self.bare(&path)], value);
-        remarked("category", value, &remarks)
-    }
-
     fn description(&mut self) -> Option<Guess> {
         let text = |facts: &Facts| {
-            facts.length() > 4
+            facts.length() > 0
                 && facts.signs().is_none()
                 && !facts.are_addresses()
                 && facts.texts > 0
         };
         let mut found: Vec<String> = Vec::new();
         for meaning in ["description", "short_description"] {
-            let best = self
-                .ranked(meaning, text)
-                .into_iter()
-                .find(|path| has_first(path));
+            let best = self.single(meaning, text);
             self.taken.extend(best.clone());
             found.extend(best);
         }
@@ -343,54 +288,32 @@ impl Finder<'_> {
             .into_iter()
             .collect();
         let remark = "products of other feeds with the same number become one product";
+        if lacks_zeros(facts) {
+            // The last of 14 digits: spreadsheets drop zeros, and feeds write them or not.
+            let bare = self.bare(&path);
+            let digits =
+                super::texts::placeholder(&bare).map(|number| format!("00000000000000{number}"));
+            let part = digits.map(|digits| format!("{{ template = {} }}", quoted(&digits)));
+            if let Some(part) = part.filter(|_| !quote) {
+                let value =
+                    format!("{{ template = \"{{number:-14}}\", parts = {{ number = {part} }} }}");
+                return Some(unsure(
+                    "sku",
+                    value,
+                    format!("{remark}; all have 14 digits here, with zeros before them"),
+                ));
+            }
+        }
         Some(unsure("sku", field(&self.at(&path), &settings), remark))
     }
 }
 
-/// The category of a path with several values.
-fn category_of_list(path: &str, facts: &Facts, default: &str) -> Guess {
-    let is_path = |text: &str| LEVELS.iter().any(|sign| text.contains(sign));
-    let words = &facts.heading.words;
-    if facts.all().any(is_path) {
-        let value = format!(
-            "{{ from = {}, separator = \">\", pick = \"deepest\"{default} }}",
-            quoted(path)
-        );
-        return unsure(
-            "category",
-            value,
-            "each item is a category; the deepest is taken",
-        );
-    }
-    let alone = ["genre", "genres", "categories", "collections", "tags"];
-    if alone.contains(&words.as_str()) || path.contains("[].") {
-        let value = format!("{{ from = {}, pick = \"first\"{default} }}", quoted(path));
-        let remark = "each item is a category, and the first is taken; if each is a level, \
-                      levels instead of from and pick";
-        return unsure("category", value, remark);
-    }
-    let value = format!("{{ levels = [{}]{default} }}", quoted(path));
-    let remark = "each item is a level; if each is a category, from and pick instead of levels";
-    unsure("category", value, remark)
-}
-
-/// What separates several categories in one text.
-fn several_categories(facts: &Facts, levels: Option<&str>) -> Option<&'static str> {
-    let plural = facts.heading.words.ends_with('s') || facts.heading.words.ends_with("ien");
-    let signs = CATEGORIES
-        .into_iter()
-        .filter(|sign| Some(*sign) != levels.map(str::trim));
-    let cuts = |sign: &&'static str| {
-        facts.all().any(|text| {
-            let pieces: Vec<&str> = text.split(*sign).collect();
-            let of_levels = levels.is_some_and(|levels| {
-                pieces.iter().filter(|piece| piece.contains(levels)).count() > 1
-            });
-            pieces.len() > 1 && (of_levels || plural)
-        })
-    };
-    let mut signs = signs;
-    signs.find(cuts)
+/// Returns true if some numbers of goods have lost their zeros, or have other ones than others.
+fn lacks_zeros(facts: &Facts) -> bool {
+    let first = facts.all().next().map_or(0, str::len);
+    let same = facts.all().all(|number| number.len() == first);
+    let numbers = facts.all().all(is_article_number);
+    numbers && facts.known > 0 && (facts.texts < facts.known || !same)
 }
 
 /// Returns true for a number that goods have worldwide, perhaps with an apostrophe before it.

@@ -278,6 +278,7 @@ fn is_internal(words: &str) -> bool {
             && words.ends_with(|c: char| c.is_alphabetic())
             && words.contains(|c: char| c.is_ascii_digit()))
         || (words.starts_with("option") && words.ends_with("_linked_to"))
+        || words.starts_with("included_")
 }
 
 fn in_pictures(path: &str) -> bool {

@@ -142,8 +142,7 @@ impl Finder<'_> {
         if self.parents.is_empty() {
             return value;
         }
-        let default = ", default = [\"Products\"]";
-        let mut all = vec![value.replace(default, "")];
+        let mut all = vec![value];
         for parent in &self.parents {
             let of_parent = |value: String, path: &String| {
                 value.replace(&quoted(path), &quoted(&format!("{parent}.{path}")))
@@ -152,10 +151,7 @@ impl Finder<'_> {
             all.push(paths.iter().fold(own, of_parent));
         }
         if let Some(last) = all.last_mut().filter(|_| setting == "category") {
-            *last = last.strip_suffix(" }").map_or_else(
-                || format!("{{ from = {last}{default} }}"),
-                |table| format!("{table}{default} }}"),
-            );
+            *last = super::category::with_default(last);
         }
         format!("[{}]", all.join(", "))
     }

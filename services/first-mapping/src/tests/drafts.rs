@@ -12,8 +12,13 @@ use vitrine_model::product::{Book, Details, Media};
 /// What a feed becomes by a mapping: a line for each field, what is refused, and how many there are.
 pub(super) fn drafted(feed: &Path, mapping: &Path) -> String {
     let mapping = Mapping::from_file(mapping).unwrap_or_else(|error| panic!("{error}"));
+    drafted_by(feed, &mapping)
+}
+
+/// As [`drafted`], by a mapping that is read already.
+pub(super) fn drafted_by(feed: &Path, mapping: &Mapping) -> String {
     let mut rows = Feed::open(feed, mapping.form()).unwrap();
-    let mut drafter = Drafter::new(&mapping);
+    let mut drafter = Drafter::new(mapping);
     let (mut out, mut products, mut reviews) = (String::new(), 0, 0);
     while let Some(batch) = drafter.batch(&mut rows) {
         for (product, line) in batch.products.iter().zip(&batch.product_lines) {

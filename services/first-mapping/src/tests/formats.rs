@@ -22,7 +22,7 @@ const FEEDS: [(&str, usize); 23] = [
     ("coffee.csv", 9),
     ("discogs.xml", 10),
     ("medusa.csv", 11),
-    ("vendure.csv", 5),
+    ("vendure.csv", 6),
     ("movies.json", 9),
     ("bmecat-one.xml", 10),
     ("icecat.xml", 10),
