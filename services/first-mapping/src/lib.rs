@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use vitrine_formats::{FeedError, FeedForm, RowsPath, file_name};
+use vitrine_formats::{FeedError, FeedForm, Format, RowsPath, file_name};
 
 mod dates;
 mod formats;
@@ -102,6 +102,9 @@ fn tables(out: &mut String, tables: &[GuessedTable]) -> std::fmt::Result {
 
 /// Writes how the files are read, as far as that is not usual.
 fn settings(out: &mut String, form: &FeedForm) -> std::fmt::Result {
+    if form.format == Format::Json {
+        writeln!(out, "format = \"json\"")?;
+    }
     if form.skip_lines > 0 {
         writeln!(out, "skip_lines = {}", form.skip_lines)?;
     }

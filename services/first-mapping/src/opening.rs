@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use vitrine_formats::{Feed, FeedError, FeedForm, Row, RowsPath};
+use vitrine_formats::{Feed, FeedError, FeedForm, Format, Row, RowsPath};
 
 use super::ROWS;
 use super::gathered::Lines;
@@ -71,6 +71,12 @@ impl Opened {
         }
         let ways = match &first {
             Ok(opened) if opened.form.rows.is_some() => opened.ways_of_document(file),
+            Ok(opened) if opened.described.starts_with("JSON Lines") => {
+                vec![FeedForm {
+                    format: Format::Json,
+                    ..guess.clone()
+                }]
+            }
             _ => (1..=MAX_SKIPPED)
                 .map(|lines| FeedForm {
                     skip_lines: lines,
@@ -107,6 +113,7 @@ impl Opened {
         paths.merge_lists();
         let mut found = feed.form().clone();
         found.skip_lines = form.skip_lines;
+        found.format = form.format;
         if found.rows.is_none() {
             found.rows.clone_from(&form.rows);
         }
@@ -133,10 +140,13 @@ impl Opened {
             let means = |name: &String| meanings::rank(meaning, name).is_some();
             names.iter().any(means)
         });
+        let priced = self.paths.all().any(|(_, facts)| {
+            facts.are_numbers() && meanings::rank("price", &facts.heading.words).is_some()
+        });
         if self.paths.rows() == 0 {
             0
         } else {
-            told.count()
+            told.count() + 2 * usize::from(priced)
         }
     }
 

@@ -76,7 +76,8 @@ impl<'p> Finder<'p> {
     pub(super) fn ranked(&self, meaning: &str, fits: impl Fn(&Facts) -> bool) -> Vec<String> {
         let free = self.paths.all().filter(|(path, facts)| {
             let hidden = !self.of_reviews && is_secret(path, facts);
-            facts.known > 0 && fits(facts) && !self.is_taken(path) && !hidden
+            let known = facts.known > 0 && self.values(facts).next().is_some();
+            known && fits(facts) && !self.is_taken(path) && !hidden
         });
         let mut found: Vec<(Fit, &str)> = free
             .filter_map(|(path, facts)| Some((fit(meaning, path, &facts.heading)?, path)))

@@ -103,7 +103,7 @@ impl Finder<'_> {
                     "the price that shoppers see, by {kind}: {}",
                     kinds.join(", ")
                 )];
-            } else if let Some(one) = kinds.first().filter(|_| kinds.len() <= 10) {
+            } else if let Some(one) = kinds.first().filter(|_| (2..=10).contains(&kinds.len())) {
                 remarks.push(format!(
                     "{name}[{kind}={one}] instead of {name}[0] takes it by {kind}: {}",
                     kinds.join(", ")

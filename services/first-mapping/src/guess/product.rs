@@ -2,7 +2,7 @@
 
 use vitrine_model::product::Kind;
 
-use super::finder::has_first;
+use super::finder::{has_first, is_secret};
 use super::texts::{field, key_of, one_or_list, quoted, sure, table, unsure};
 use super::{Finder, Guess, GuessedTable, Guesses};
 use crate::paths::Facts;
@@ -59,39 +59,32 @@ impl Finder<'_> {
     pub(super) fn id(&mut self, meaning: &str) -> Guess {
         let rows = self.paths.rows();
         let fits = |facts: &Facts| facts.known == rows && facts.are_different() && !facts.listed;
-        let own = self
-            .paths
-            .all()
-            .next()
-            .filter(|(_, facts)| fits(facts) && facts.heading.words.ends_with("_id"));
-        let named = self.look_for(meaning, fits).filter(|path| {
-            // A number of all goods is worse than the feed's own.
-            own.is_none()
-                || self
-                    .ranked("gtin", fits)
-                    .iter()
-                    .chain(&self.ranked("isbn", fits))
-                    .all(|other| other != path)
-        });
-        if let Some(path) = named.or(own.map(|(path, _)| path.to_owned())) {
+        let own = |facts: &Facts| fits(facts) && of_id(&facts.heading.words);
+        let first = self.paths.all().next().filter(|(_, facts)| own(facts));
+        let others = || {
+            let mut own = self.paths.all().filter(|(path, facts)| {
+                own(facts) && !is_secret(path, facts) && !path.contains('.')
+            });
+            own.next().map(|(path, _)| path.to_owned())
+        };
+        let named = self
+            .look_for(meaning, fits)
+            .or_else(|| first.map(|(path, _)| path.to_owned()));
+        // Numbers of all goods are worse than the feed's own.
+        let goods = || {
+            self.look_for("gtin", fits)
+                .or_else(|| self.look_for("isbn", fits))
+        };
+        if let Some(path) = named.or_else(others).or_else(goods) {
             self.taken.push(path.clone());
             return sure("external_id", quoted(&path));
         }
         let short = |facts: &Facts| fits(facts) && facts.length() <= 64 && !facts.personal;
-        let of_id = |facts: &Facts| {
-            let words = &facts.heading.words;
-            ["_id", "_nr", "_no", "_number", "_code", "nummer"]
-                .iter()
-                .any(|end| words.ends_with(end))
-        };
         let mut all = self
             .paths
             .all()
             .filter(|(_, facts)| short(facts) && facts.addresses == 0);
-        let any = all
-            .clone()
-            .find(|(_, facts)| of_id(facts))
-            .or_else(|| all.next());
+        let any = all.next();
         if let Some((path, _)) = any {
             let path = path.to_owned();
             let remark = format!("no path has the name of an id; {path} is different in every row");
@@ -158,7 +151,7 @@ impl Finder<'_> {
             like_name(facts)
                 && facts.signs().is_none()
                 && !self.is_taken(path)
-                && !super::finder::is_secret(path, facts)
+                && !is_secret(path, facts)
         });
         let longest = others.max_by_key(|(_, facts)| {
             let is_named = facts.heading.words.ends_with("_name");
@@ -306,6 +299,12 @@ impl Finder<'_> {
         }
         Some(unsure("sku", field(&self.at(&path), &settings), remark))
     }
+}
+
+/// Returns true for a heading that ends as those of ids do.
+fn of_id(words: &str) -> bool {
+    let ends = ["_id", "_nr", "_no", "_number", "_code", "nummer", "_sku"];
+    ends.iter().any(|end| words.ends_with(end))
 }
 
 /// Returns true if some numbers of goods have lost their zeros, or have other ones than others.

@@ -132,6 +132,12 @@ impl Finder<'_> {
         if let Some(path) = self.find("review_id", fits) {
             return sure("external_id", quoted(&path));
         }
+        let unnamed = self.facts("\"\"").is_some_and(fits);
+        if unnamed {
+            let remark = "the column without a name is different in every row";
+            self.taken.push("\"\"".to_owned());
+            return unsure("external_id", quoted("\"\""), remark);
+        }
         let mut paths = vec![signs.product.as_str()];
         paths.extend(email);
         let others = self.taken.iter().filter(|path| {
@@ -200,7 +206,15 @@ impl Finder<'_> {
     fn votes_and_flags(&mut self) -> Vec<Guess> {
         let mut fields = Vec::new();
         let numbers = |facts: &Facts| facts.are_numbers() && !facts.listed;
-        for setting in ["helpful", "unhelpful"] {
+        if let Some(pair) = self.find("helpful", |facts| facts.are_numbers() && facts.listed) {
+            // Helpful votes, and all votes.
+            let list = plain(&pair);
+            fields.push(sure("helpful", quoted(&format!("{list}[0]"))));
+            fields.push(sure("votes", quoted(&format!("{list}[1]"))));
+            return fields;
+        }
+        let all = self.look_for("votes", numbers).is_some();
+        for setting in ["helpful", if all { "votes" } else { "unhelpful" }] {
             let found = self.find(setting, numbers);
             fields.extend(found.map(|path| {
                 sure(
@@ -210,18 +224,11 @@ impl Finder<'_> {
             }));
         }
         for setting in ["verified", "recommended"] {
-            let flags = |facts: &Facts| {
-                !facts.listed && (booleans(facts.all()).is_some() || are_bits(facts))
-            };
+            let flags = |facts: &Facts| !facts.listed && is_flag(facts);
             let Some(path) = self.find(setting, flags) else {
                 continue;
             };
-            let words = self.facts(&path).and_then(|facts| booleans(facts.all()));
-            let settings = words.map_or(Vec::new(), |words| super::pieces::yes_and_no(&words));
-            let settings: Vec<String> = settings
-                .iter()
-                .map(|line| format!("{} = {}", line.setting, line.value))
-                .collect();
+            let settings = self.facts(&path).map_or(Vec::new(), words_of_flag);
             fields.push(sure(
                 setting,
                 super::texts::field(&self.at(&path), &settings),
@@ -256,6 +263,37 @@ fn is_scale(facts: &Facts) -> bool {
     facts
         .range
         .is_some_and(|(low, high)| low >= 0.0 && high <= 100.0)
+}
+
+/// Whether values say yes or no: by words for these, by 0 and 1, or by one word alone.
+fn is_flag(facts: &Facts) -> bool {
+    booleans(facts.all()).is_some() || are_bits(facts) || is_verified(facts)
+}
+
+/// Whether all values are a word such as `Verified Buyer`.
+fn is_verified(facts: &Facts) -> bool {
+    let words = ["verif", "confirmed"];
+    facts.all().all(|text| {
+        words
+            .iter()
+            .any(|word| text.to_lowercase().starts_with(word))
+    })
+}
+
+/// The settings with the words for yes and no.
+fn words_of_flag(facts: &Facts) -> Vec<String> {
+    if are_bits(facts) {
+        return Vec::new();
+    }
+    let words = booleans(facts.all()).unwrap_or_else(|| {
+        let yes = facts.all().map(str::to_lowercase).collect();
+        [yes, vec!["unverified".to_owned()]]
+    });
+    let lines = super::pieces::yes_and_no(&words);
+    lines
+        .iter()
+        .map(|line| format!("{} = {}", line.setting, line.value))
+        .collect()
 }
 
 /// Whether all values are 0 and 1.

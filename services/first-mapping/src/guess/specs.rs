@@ -10,7 +10,7 @@ use crate::dates::Dates;
 use crate::heading::Heading;
 use crate::meanings;
 use crate::paths::Facts;
-use crate::values::{booleans, number_of, quantities};
+use crate::values::{booleans, is_picture, number_of, quantities};
 
 /// Texts that are longer on average are no specs.
 const MAX_SPEC_CHARACTERS: usize = 120;
@@ -292,7 +292,10 @@ fn in_pictures(path: &str) -> bool {
 /// Why a path is no spec, whatever its values.
 fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
     let last = crate::heading::steps(path).pop().unwrap_or_default();
-    let is_id = words == "id" || words.ends_with("_id") || words.starts_with("meta_");
+    let is_id = words == "id"
+        || words.starts_with("id_")
+        || words.ends_with("_id")
+        || words.starts_with("meta_");
     if facts.addresses > 0 {
         Some("addresses")
     } else if last.starts_with("@id")
@@ -312,10 +315,13 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
         || meanings::rank("sale_price", words).is_some()
     {
         Some("another price")
+    } else if meanings::rank("rating", words).is_some() {
+        Some("of ratings")
     } else if ["image_", "bild_"]
         .iter()
         .any(|start| words.starts_with(start))
         || in_pictures(path)
+        || facts.all().all(is_picture)
     {
         Some("of pictures")
     } else {
@@ -355,8 +361,6 @@ fn is_elsewhere(path: &str) -> bool {
 
 /// The key of a path, which is called as another one, if the steps of the path do not make it.
 pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
-    /// Longer keys are those of the last step alone.
-    const MAX_KEY: usize = 40;
     let headings: Vec<Heading> = crate::heading::steps(called)
         .iter()
         .filter(|step| *step != "#text")
@@ -371,10 +375,9 @@ pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
     let joined = words.join("_");
     let key = if is_gtin {
         "gtin".to_owned()
-    } else if joined.len() <= MAX_KEY {
-        spec_key(&joined)?
     } else {
-        spec_key(words.last()?)?
+        // Of a long path the last step says what it is.
+        spec_key(&joined).or_else(|| spec_key(words.last()?))?
     };
     // The key that the steps make by themselves.
     let raw = crate::heading::steps(path)

@@ -10,7 +10,7 @@ use crate::paths::Facts;
 const MAX_WORDS: usize = 12;
 
 /// Words for what shoppers see.
-const ACTIVE: [&str; 22] = [
+const ACTIVE: [&str; 23] = [
     "active",
     "published",
     "publish",
@@ -33,9 +33,10 @@ const ACTIVE: [&str; 22] = [
     "attivo",
     "tak",
     "ham",
+    "y",
 ];
 /// Words for what shoppers do not see yet, or not any more.
-const DRAFT: [&str; 30] = [
+const DRAFT: [&str; 32] = [
     "draft",
     "inactive",
     "disabled",
@@ -66,6 +67,8 @@ const DRAFT: [&str; 30] = [
     "not-yet",
     "not yet",
     "unapproved",
+    "n",
+    "2",
 ];
 const ARCHIVED: [&str; 8] = [
     "archived",
