@@ -114,7 +114,7 @@ impl Finder<'_> {
             None if self.tells_apart(facts) => {
                 Left::Out(format!("differs in every row: {}", example(facts)))
             }
-            None => Left::Spec(keyed(path, cut(facts).into_iter().collect())),
+            None => Left::Spec(several(path, facts)),
         }
     }
 
@@ -225,6 +225,43 @@ fn with_unit(facts: &Facts, unit: &str) -> Vec<Guess> {
         .collect();
     lines.push(sure("unit", quoted(unit)));
     lines
+}
+
+/// The settings of a text with several values, or with several specs.
+fn several(path: &str, facts: &Facts) -> Vec<Guess> {
+    match pairs_in_text(facts) {
+        Some(settings) => settings,
+        None => keyed(path, cut(facts).into_iter().collect()),
+    }
+}
+
+/// The settings of texts such as `material=Wool|Fleece,fit=slim`.
+fn pairs_in_text(facts: &Facts) -> Option<Vec<Guess>> {
+    let is_pair = |text: &str, sign: char| {
+        let pair = text.split_once(sign);
+        pair.is_some_and(|(key, value)| {
+            let named =
+                key.trim().starts_with(char::is_alphabetic) && key.trim().len() <= MAX_PIECE;
+            named && !value.trim().is_empty() && !value.contains(sign) && !value.starts_with("//")
+        })
+    };
+    let signs = ['=', ':']
+        .into_iter()
+        .flat_map(|sign| [",", ";", "|", "\n"].map(|cut| (sign, cut)));
+    let (sign, cut) = signs.into_iter().find(|(sign, cut)| {
+        let pairs = facts
+            .all()
+            .all(|text| text.split(cut).all(|piece| is_pair(piece, *sign)));
+        pairs && facts.all().any(|text| text.contains(cut))
+    })?;
+    let mut lines = vec![
+        sure("cut_at", quoted(cut)),
+        sure("split", quoted(&format!("{{.key}}{sign}{{.}}"))),
+    ];
+    if cut != "|" && facts.all().any(|text| text.contains('|')) {
+        lines.push(sure("then_cut_at", "\"|\"".to_owned()));
+    }
+    Some(lines)
 }
 
 /// The settings of a path with the key that it gets by them.

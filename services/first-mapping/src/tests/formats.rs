@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 23] = [
+const FEEDS: [(&str, usize); 38] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -28,6 +28,21 @@ const FEEDS: [(&str, usize); 23] = [
     ("icecat.xml", 10),
     ("gdsn.xml", 7),
     ("preisliste.csv", 7),
+    ("magento.csv", 8),
+    ("prestashop.csv", 8),
+    ("spanish.csv", 8),
+    ("polish.csv", 7),
+    ("stamped.csv", 10),
+    ("okendo.csv", 11),
+    ("german-reviews.csv", 8),
+    ("awin.csv", 8),
+    ("bigcommerce.csv", 9),
+    ("units-in-headings.csv", 8),
+    ("price-list.csv", 4),
+    ("jsonld-graph.json", 5),
+    ("shop-api.json", 9),
+    ("amazon-flat.tsv", 6),
+    ("amazon-reviews.jsonl", 8),
 ];
 
 /// The number of lines of a file that are among those of a text.
