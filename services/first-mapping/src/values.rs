@@ -2,7 +2,7 @@
 //! quantities, yes and no, addresses.
 
 use vitrine_model::text::fold;
-use vitrine_model::unit::UnitTable;
+use vitrine_model::unit::{Unit, UnitTable};
 
 use super::heading::{CURRENCIES, CURRENCY_SIGNS};
 
@@ -244,7 +244,7 @@ pub(super) fn quantities<'v>(values: impl Iterator<Item = &'v str>, units: &Unit
     for value in values {
         any = true;
         let plain = without_groups(value);
-        let Some((_, unit)) = units.parse_quantity(&plain) else {
+        let Some(unit) = unit_of(&plain, units) else {
             return false;
         };
         if dimension.get_or_insert_with(|| unit.dimension.clone()) != &unit.dimension {
@@ -252,6 +252,14 @@ pub(super) fn quantities<'v>(values: impl Iterator<Item = &'v str>, units: &Unit
         }
     }
     any
+}
+
+/// The unit of a quantity: what follows its number.
+fn unit_of<'t>(quantity: &str, units: &'t UnitTable) -> Option<&'t Unit> {
+    let number = number_of(quantity);
+    number.parse::<f64>().ok()?;
+    let (_, unit) = quantity.split_once(number)?;
+    units.find_in_feed(unit.trim())
 }
 
 /// The number at the beginning of a quantity.

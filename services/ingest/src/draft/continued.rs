@@ -189,6 +189,7 @@ mod tests {
         let mapping = Mapping::parse(&text, &mut |_| unreachable!("no tables")).unwrap();
         let mut feed = rows.into_iter().zip(1..).map(|(row, number)| FeedLine {
             number,
+            cells: Vec::new(),
             bytes: 10,
             row: if row.is_null() {
                 Row::Blank
