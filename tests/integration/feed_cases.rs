@@ -166,10 +166,18 @@ fn the_type_of_a_new_key_is_that_of_most_values() {
         let feed = Feed::new(app, LENIENT);
         let rows = contents(&["\"N/A\"", "1.5", "2", "3", "4", "\"?\"", "6"]);
         let said = feed.import("shop.jsonl", &rows).await;
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r"
+        lines 7, created 7, dropped values 2
+        line 1, specs.net_content: net_content holds values of type number; N/A is of type text (created)
+        line 6, specs.net_content: net_content holds values of type number; ? is of type text (created)
+        ");
         assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 5));
         let again = feed.import("shop.jsonl", &rows).await;
-        insta::assert_snapshot!(again, @"");
+        insta::assert_snapshot!(again, @r"
+        lines 7, unchanged 7, dropped values 2
+        line 1, specs.net_content: net_content holds values of type number; N/A is of type text (unchanged)
+        line 6, specs.net_content: net_content holds values of type number; ? is of type text (unchanged)
+        ");
     });
 }
 
@@ -181,7 +189,10 @@ fn a_value_that_contradicts_its_key_costs_the_row_unless_it_may_be_left_out() {
         let said = feed
             .import("shop.jsonl", contents(&["1", "2", "\"N/A\"", "4"]))
             .await;
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r"
+        lines 4, created 3, rejected 1
+        line 3, specs.net_content: net_content holds values of type number; N/A is of type text (rejected)
+        ");
         assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 3));
     });
 }

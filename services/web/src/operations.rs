@@ -88,6 +88,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "PublicProduct",
     "Queue",
     "QueueCounts",
+    "ReleaseFields",
     "RemoveSpecs",
     "RepairRatingStats",
     "ReplyToReview",

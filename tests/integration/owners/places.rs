@@ -13,6 +13,14 @@ async fn category(app: &App, slug: &str) -> String {
     found.text("/category/id")
 }
 
+/// Paths as the input has them.
+fn paths(paths: &[&[&str]]) -> Value {
+    paths
+        .iter()
+        .map(|names| json!({ "names": names }))
+        .collect()
+}
+
 async fn update(app: &App, slug: &str, fields: Value) {
     let mut input = json!({ "id": category(app, slug).await });
     let fields = fields.as_object().unwrap().clone();
@@ -39,9 +47,10 @@ async fn shelves(app: &App) -> Vec<String> {
 }
 
 async fn feed_paths(app: &App, slug: &str) -> Value {
-    let query = "query ($slug: String!) { category(slug: $slug) { feedPaths } }";
+    let query = "query ($slug: String!) { category(slug: $slug) { feedPaths { names } } }";
     let found = app.query(query).with("slug", slug).as_admin().await;
-    found.at("/category/feedPaths").clone()
+    let paths = found.at("/category/feedPaths").as_array().unwrap().iter();
+    paths.map(|path| path["names"].clone()).collect()
 }
 
 #[test]
@@ -104,8 +113,8 @@ fn an_admin_decides_where_the_words_of_a_feed_lead() {
     test(async |app| {
         line(app, in_lamps("Arc")).await;
         line(app, product("Torch").category(["Light", "Torches"])).await;
-        let paths = json!([["Light", "Torches"], ["Flashlights"], ["flashlights"]]);
-        update(app, "lamps", json!({ "feedPaths": paths })).await;
+        let given = paths(&[&["Light", "Torches"], &["Flashlights"], &["flashlights"]]);
+        update(app, "lamps", json!({ "feedPaths": given })).await;
         line(
             app,
             product("Torch")
@@ -116,10 +125,10 @@ fn an_admin_decides_where_the_words_of_a_feed_lead() {
         line(app, product("Beam").category(["Flashlights"])).await;
         let expected = ["Arc", "Beam", "Torch"].map(|name| format!("{name}: Light > Lamps"));
         assert_eq!(shelves(app).await, expected);
-        let paths = json!([["Light", "Torches"], ["Flashlights"]]);
-        assert_eq!(feed_paths(app, "lamps").await, paths);
+        let kept = json!([["Light", "Torches"], ["Flashlights"]]);
+        assert_eq!(feed_paths(app, "lamps").await, kept);
         let shopper = app
-            .query(r#"{ category(slug: "lamps") { feedPaths } }"#)
+            .query(r#"{ category(slug: "lamps") { feedPaths { names } } }"#)
             .await;
         assert_eq!(*shopper.at("/category/feedPaths"), Value::Null);
         update(app, "lamps", json!({ "feedPaths": [] })).await;
@@ -133,9 +142,14 @@ fn paths_that_lead_nowhere_or_elsewhere_are_refused() {
     test(async |app| {
         line(app, in_lamps("Arc")).await;
         line(app, product("Torch").category(["Light", "Torches"])).await;
-        update(app, "torches", json!({ "feedPaths": [["Flashlights"]] })).await;
-        let paths = json!([[], ["Nowhere", "Lamps"], ["Flashlights"], [" "]]);
-        let input = json!({ "id": category(app, "lamps").await, "feedPaths": paths });
+        update(
+            app,
+            "torches",
+            json!({ "feedPaths": paths(&[&["Flashlights"]]) }),
+        )
+        .await;
+        let given = paths(&[&[], &["Nowhere", "Lamps"], &["Flashlights"], &[" "]]);
+        let input = json!({ "id": category(app, "lamps").await, "feedPaths": given });
         let refused = app.mutate("updateCategory", input).await.user_errors();
         insta::assert_snapshot!(refused.join("\n"), @r#"
         INVALID at feedPaths.0: a path has at least one name

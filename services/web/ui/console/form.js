@@ -59,9 +59,10 @@ export function Wrong({ id, refusals }) {
 }
 
 /** The fields of an input type.
- * @param {{ types: Types, type: string, draft: any, onChange: (draft: any) => void, refusals: Refusal[], path?: string[], without?: string[], id: string, terse?: boolean }} props */
-export function Fields({ types, type, draft, onChange, refusals, path = [], without = [], id, terse = false }) {
-  return fieldsOf(types, type, without).map((field) =>
+ * `beside` says what stands below a field of this name.
+ * @param {{ types: Types, type: string, draft: any, onChange: (draft: any) => void, refusals: Refusal[], path?: string[], without?: string[], id: string, terse?: boolean, beside?: (name: string) => any }} props */
+export function Fields({ types, type, draft, onChange, refusals, path = [], without = [], id, terse = false, beside }) {
+  return fieldsOf(types, type, without).flatMap((field) => [
     h(Field, {
       key: field.name,
       types,
@@ -73,7 +74,8 @@ export function Fields({ types, type, draft, onChange, refusals, path = [], with
       id,
       terse,
     }),
-  );
+    beside?.(field.name),
+  ]);
 }
 
 /** @param {{ types: Types, field: import("./schema.js").InputField, draft: any, onChange: (value: any) => void, refusals: Refusal[], path: string[], id: string, terse?: boolean }} props */

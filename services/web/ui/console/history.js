@@ -9,7 +9,7 @@ import { Failure, Table, Time } from "./parts.js";
 import { explain } from "./viewer.js";
 
 /** @type {Record<string, string>} */
-const ORIGINS = { IMPORT: "Import", KEY_MERGE: "Merge of keys" };
+const ORIGINS = { IMPORT: "Import", KEY_MERGE: "Merge of keys", RELEASE: "Given back to the feeds" };
 
 /** @param {{ entry: any }} props */
 const Who = ({ entry }) => [ORIGINS[entry.origin] && h("span", { key: "origin", class: "hint" }, `${ORIGINS[entry.origin]}: `), h("span", { key: "name", class: "iso" }, entry.changedBy)];
@@ -22,8 +22,9 @@ function What({ entry }) {
     "div",
     null,
     entry.revertedTo !== null && h("p", null, `Restored revision ${entry.revertedTo}`),
-    entry.fields.length === 0 && h("p", { class: "hint" }, "Nothing that is shown here"),
+    entry.fields.length === 0 && entry.keptFields.length === 0 && h("p", { class: "hint" }, "Nothing that is shown here"),
     h("ul", { class: "notes" }, entry.fields.map((/** @type {any} */ one) => h("li", { key: one.field }, h("b", { class: "iso" }, one.field), ": ", value(one.before), " → ", value(one.after)))),
+    entry.keptFields.length > 0 && h("p", { class: "hint iso" }, `Left as people have edited them: ${entry.keptFields.join(", ")}`),
   );
 }
 

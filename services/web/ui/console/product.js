@@ -137,6 +137,29 @@ export function Product({ id }) {
   );
 }
 
+/** A field that people have edited: no feed changes it until it is given back. Nothing of a product without feeds.
+ * @param {{ product: any, own: any, reload: () => void }} props */
+function Kept({ product, own, reload }) {
+  const [wrong, setWrong] = useState("");
+  const release = async () => {
+    const payload = await changeOnce("ReleaseFields", { productId: product.id, fields: [own.field], expectedRevision: product.revision }).catch((failed) => ({ userErrors: [failed] }));
+    setWrong(payload.userErrors[0]?.message ?? "");
+    if (!payload.userErrors.length) reload();
+  };
+  return h(
+    "p",
+    { class: "hint" },
+    h("span", { class: "iso" }, `${own.field}: edited by ${own.by}, `),
+    h(Time, { at: own.at }),
+    h("span", { class: "iso" }, own.feedValue === null ? ". Feeds say nothing of it. " : `. Feeds say: ${own.feedValue} `),
+    h("button", { type: "button", class: "link", onClick: release }, `Give ${own.field} back to the feeds`),
+    wrong && h("span", { class: "wrong", role: "alert" }, ` ${wrong}`),
+  );
+}
+
+/** What feeds do not change of a product, by the fields of the input. */
+const OWNED = /** @type {Record<string, string>} */ ({ supplierId: "supplier" });
+
 /** @param {{ types: Types, product: any, reload: () => void }} props */
 function Editor({ types, product, reload }) {
   const { without, toDraft, toValues } = codec(types, product.kind);
@@ -158,19 +181,26 @@ function Editor({ types, product, reload }) {
   });
   const shown = [...fieldsOf(types, INPUT, without).map((one) => one.name), "details", "specs"];
   const details = detailsOf(types, product.kind);
+  const overrides = product.overrides.some((/** @type {any} */ one) => one.feedValue !== null) ? product.overrides : [];
+  const kept = (/** @type {any} */ own) => h(Kept, { key: `kept-${own.field}`, product, own, reload });
+  const beside = (/** @type {string} */ name) => overrides.filter((/** @type {any} */ own) => own.field === (OWNED[name] ?? name)).map(kept);
+  const ofSpecs = overrides.filter((/** @type {any} */ own) => own.field.startsWith("specs."));
   return h(
     "form",
     { class: "form", ref: edit.form, noValidate: true, onSubmit: edit.submit },
     h(Refusals, { refusals, shown }),
-    h(Fields, { types, type: INPUT, draft: draft.own, onChange: (own) => change({ ...draft, own }), refusals, without, id: "product" }),
+    h(Fields, { types, type: INPUT, draft: draft.own, onChange: (own) => change({ ...draft, own }), refusals, without, id: "product", beside }),
+    beside("kind"),
     details &&
       h(
         "fieldset",
         { class: "group" },
         h("legend", null, `Details of the kind ${product.kind}`),
         h(Fields, { types, type: shapeOf(details.type).name, draft: draft.details, onChange: (next) => change({ ...draft, details: next }), refusals, path: ["details", product.kind], id: "product" }),
+        beside("details"),
       ),
     h(Specs, { rows: draft.rows, onChange: (rows) => change({ ...draft, rows }), refusals, category: draft.own.category, kind: product.kind }),
+    ofSpecs.map(kept),
     h(SaveBar, { edit, label }),
   );
 }

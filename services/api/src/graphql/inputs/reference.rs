@@ -34,13 +34,20 @@ pub(crate) struct UpdateCategoryInput {
     parent: MaybeUndefined<String>,
     /// The paths of names by which feeds reach the category, besides its own; at most 50. They replace those that it has.
     /// All names of a path but the last lead to another category.
-    feed_paths: MaybeUndefined<Vec<Vec<String>>>,
+    feed_paths: MaybeUndefined<Vec<FeedPathInput>>,
     /// The revision that the caller has seen. If the category has changed since, the mutation is
     /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
     /// The idempotency key: sending the same key and input again returns the first result instead
     /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
+}
+
+/// A path by which feeds reach a category.
+#[derive(Clone, Debug, InputObject)]
+pub(crate) struct FeedPathInput {
+    /// The names, from the top-level category down.
+    names: Vec<String>,
 }
 
 /// The input of `createSupplier`.
@@ -95,7 +102,9 @@ impl UpdateCategoryInput {
             name: errors.not_null("name", self.name),
             slug: errors.not_null("slug", self.slug),
             parent: clearable(self.parent),
-            feed_paths: errors.not_null("feedPaths", self.feed_paths),
+            feed_paths: errors
+                .not_null("feedPaths", self.feed_paths)
+                .map(|paths| paths.into_iter().map(|path| path.names).collect()),
         };
         ParsedInput {
             idempotency_key: self.idempotency_key,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, Object};
-use vitrine_api_derive::direct;
+use async_graphql::{Context, ID, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::DomainError;
 use vitrine_domain::reference::Reference;
 use vitrine_model::category;
@@ -56,14 +56,14 @@ impl Category {
             .collect())
     }
 
-    fn feed_path(&self, one: &category::FeedName) -> Vec<String> {
+    fn feed_path(&self, one: &category::FeedName) -> FeedPath {
         let tree = &self.reference.categories;
         let above = one.parent.and_then(|id| tree.get(id));
         let higher = above.map(|above| tree.ancestors(above.id));
         let higher = higher.into_iter().flatten().chain(above);
-        let mut path: Vec<String> = higher.map(|category| category.name.clone()).collect();
-        path.push(one.name.clone());
-        path
+        let mut names: Vec<String> = higher.map(|category| category.name.clone()).collect();
+        names.push(one.name.clone());
+        FeedPath { names }
     }
 
     pub(crate) fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
@@ -72,6 +72,13 @@ impl Category {
             category: category.clone(),
         }
     }
+}
+
+/// A path by which feeds reach a category.
+#[derive(Clone, Debug, SimpleObject, Direct)]
+pub(crate) struct FeedPath {
+    /// The names, from the top-level category down.
+    names: Vec<String>,
 }
 
 /// A category of products.
@@ -111,7 +118,7 @@ impl Category {
     /// The paths of names by which feeds reach this category, besides its own: those that it had before it was renamed or
     /// moved, and those that an admin has set. They come before the names of other categories. Visible to admins, null
     /// for others.
-    fn feed_paths(&self, ctx: &Context<'_>) -> Option<List<Vec<String>>> {
+    fn feed_paths(&self, ctx: &Context<'_>) -> Option<List<FeedPath>> {
         if !permissions::has_role(ctx, "Category") {
             return None;
         }
