@@ -227,7 +227,10 @@ impl Feeds {
             return Err(FeedError::Form { path, reason });
         }
         // What is no file, such as a pipe, can be read once.
-        let is_file = |place: &&Place| matches!(place, Place::File(path) if path.is_file());
+        let is_file = |place: &&Place| match place {
+            Place::File(path) | Place::Part(path, _) => path.is_file(),
+            Place::Address(_) | Place::StandardInput => false,
+        };
         let files: Vec<Place> = places.iter().filter(is_file).cloned().collect();
         let mut files = Self::of(files, form);
         for feed in files.by_ref() {

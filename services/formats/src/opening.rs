@@ -13,7 +13,7 @@ use super::csv_rows::CsvRows;
 use super::detect::{self, ChosenRows, SAMPLE_BYTES};
 use super::document::Document;
 use super::json_rows::JsonRows;
-use super::place::Place;
+use super::place::{Partition, Place};
 use super::shape::Shaped;
 use super::source::{self, Counted, Peeked, Source};
 use super::unpack::{self, Archive, MAGIC_BYTES, MAX_LAYERS, Magic, Zip, magic};
@@ -46,9 +46,12 @@ pub(super) fn open(
         reason,
     };
     let file_name = place.file_name();
-    let opening = Opening::new(&name, &file_name, form, read);
+    let mut opening = Opening::new(&name, &file_name, form, read);
+    if let Place::Part(_, partitions) = place {
+        opening.partitions = partitions;
+    }
     match place {
-        Place::File(path) => {
+        Place::File(path) | Place::Part(path, _) => {
             let mut file = File::open(path).map_err(failed(path))?;
             let metadata = file.metadata().map_err(failed(path))?;
             if !metadata.is_file() {
@@ -59,7 +62,7 @@ pub(super) fn open(
             let magic = magic_of(&mut file).map_err(failed(path))?;
             let opened = match magic {
                 Magic::Gzip | Magic::Zstd | Magic::None => opening.source(buffered(file, read)),
-                magic => opening.file(file, magic),
+                magic => opening.file(&file, magic),
             };
             Ok((opened.map_err(wrong)?, metadata.len()))
         }
@@ -115,6 +118,8 @@ pub(super) struct Opening<'o> {
     form: &'o FeedForm,
     read: Arc<AtomicU64>,
     pub(super) max_bytes: usize,
+    /// The columns that the names of its folders have.
+    partitions: &'o [Partition],
     /// What it is packed in.
     packed: Vec<&'static str>,
 }
@@ -132,6 +137,7 @@ impl<'o> Opening<'o> {
             form,
             read: Arc::clone(read),
             max_bytes: MAX_LINE_BYTES,
+            partitions: &[],
             packed: Vec::new(),
         }
     }
@@ -159,14 +165,14 @@ impl<'o> Opening<'o> {
                     let kept = kept.map_err(|error| format!("it cannot be read: {error}"))?;
                     // It was counted when it was kept.
                     self.read = Arc::default();
-                    return self.file(kept, magic);
+                    return self.file(&kept, magic);
                 }
             };
         }
     }
 
     /// Opens a file that is read from its end.
-    fn file(self, file: File, magic: Magic) -> Result<Opened, String> {
+    fn file(self, file: &File, magic: Magic) -> Result<Opened, String> {
         let (kind, package) = match magic {
             Magic::Parquet => return self.parquet(file),
             Magic::OldExcel => {
@@ -176,7 +182,7 @@ impl<'o> Opening<'o> {
             }
             _ => {
                 let pattern = self.form.files.as_deref();
-                match unpack::open(&file, self.name, pattern, Arc::clone(&self.read))? {
+                match unpack::open(file, self.name, pattern, Arc::clone(&self.read))? {
                     Zip::Archive(archive) => return Ok(Opened::Archive(archive)),
                     Zip::Spreadsheet(kind, package) => (kind, package),
                 }
@@ -195,10 +201,10 @@ impl<'o> Opening<'o> {
         Ok(self.feed(&described, Rows::Background(rows)))
     }
 
-    fn parquet(self, file: File) -> Result<Opened, String> {
+    fn parquet(self, file: &File) -> Result<Opened, String> {
         self.expects(Format::Parquet, "Parquet")?;
-        let rows = parquet_rows::rows(file, Arc::clone(&self.read))?;
-        Ok(self.feed("Parquet", Rows::Background(rows)))
+        let opened = parquet_rows::rows(file, Arc::clone(&self.read))?;
+        Ok(self.feed(&opened.described, Rows::Background(opened.rows)))
     }
 
     /// Checks that the mapping does not say that it is something else.
@@ -276,7 +282,7 @@ impl<'o> Opening<'o> {
         Opened::Feed(Box::new(Feed {
             name: self.name.to_owned(),
             described: format!("{described}{}", packed.collect::<String>()),
-            rows: Shaped::new(rows, &form),
+            rows: Shaped::new(rows, &form, self.partitions),
             form,
             last: 0,
             state,

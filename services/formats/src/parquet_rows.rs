@@ -1,38 +1,96 @@
-//! Reading rows of Parquet files. In memory are the dictionary and a page of each column.
+//! Reading rows of Parquet files. In memory are the dictionary and a page of each column, which
+//! [`pages`] bounds.
+//!
+//! Every column is read by its logical type, as [`value`] says. A column that has no meaning here,
+//! or that the reader of the format cannot read, is left out by name.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiff::SignedDuration;
-use jiff::civil::DateTime;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use parquet::record::{Field, Row as ParquetRow};
-use serde_json::{Map, Number, Value};
+use parquet::file::metadata::ParquetStatisticsPolicy;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
+use parquet::record::Row as ParquetRow;
+use parquet::record::reader::TreeBuilder;
+use serde_json::{Map, Value};
 
-use super::Row;
 use super::background::{Background, Sink, Unread};
+use super::{CellProblem, MAX_LINE_BYTES, Row};
+
+mod pages;
+mod plan;
+mod value;
+
+use plan::Plan;
+use value::Reading;
+
+/// The rows of a file, and how it is read.
+pub(super) struct Opened {
+    pub(super) rows: Background,
+    pub(super) described: String,
+}
 
 /// Starts to read the rows of a file.
 ///
 /// # Errors
-/// Why it cannot be read.
-pub(super) fn rows(file: File, read: Arc<AtomicU64>) -> Result<Background, String> {
+/// If there is no thread for it.
+pub(super) fn rows(file: &File, read: Arc<AtomicU64>) -> Result<Opened, String> {
     let size = file.metadata().map_err(|error| error.to_string())?.len();
-    let started = Background::start(move |sink| {
-        let reader = match SerializedFileReader::new(file) {
-            Ok(reader) => reader,
-            Err(error) => return sink.broken(&error.to_string()),
-        };
+    // Libraries for binary formats may panic over a damaged file.
+    let planned = undamaged(|| planned(file));
+    let described = match &planned {
+        Ok((_, plan)) => plan.described(),
+        Err(_) => "Parquet".to_owned(),
+    };
+    let started = Background::start(move |sink| match planned {
         // Nobody reads any more: nothing is left to do.
-        let _ = send(reader, size, &read, sink);
+        Ok((reader, plan)) => drop(send(&reader, &plan, size, &read, sink)),
+        Err(reason) => sink.broken(&reason),
     });
-    started.map_err(|error| error.to_string())
+    let rows = started.map_err(|error| error.to_string())?;
+    Ok(Opened { rows, described })
+}
+
+/// Returns what reading returns; a panic is a reason.
+fn undamaged<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let read = std::panic::AssertUnwindSafe(read);
+    std::panic::catch_unwind(read).unwrap_or_else(|_| Err("it is damaged".to_owned()))
+}
+
+type Reader = SerializedFileReader<File>;
+
+/// Finds out how the columns of a file are read.
+fn planned(file: &File) -> Result<(Reader, Plan), String> {
+    pages::check_footer(file)?;
+    let opened = |options: ReadOptionsBuilder| {
+        let options = options.with_column_stats_policy(ParquetStatisticsPolicy::SkipAll);
+        let file = file.try_clone().map_err(|error| error.to_string())?;
+        Reader::new_with_options(file, options.build()).map_err(|error| error.to_string())
+    };
+    let reader = opened(ReadOptionsBuilder::new())?;
+    let mut plan = Plan::of(reader.metadata())?;
+    pages::check(file, reader.metadata())?;
+    // The reader gives plain numbers and bytes then, which are converted here.
+    let reader = opened(ReadOptionsBuilder::new().with_parquet_schema(plan.plain()))?;
+    plan.leave_out(|descr| {
+        undamaged(|| {
+            if reader.num_row_groups() == 0 {
+                return Ok(());
+            }
+            let group = reader.get_row_group(0).map_err(|error| error.to_string())?;
+            let rows = TreeBuilder::new().as_iter(Arc::clone(descr), group.as_ref());
+            let mut rows = rows.map_err(|error| error.to_string())?;
+            let row = rows.next().transpose();
+            row.map(drop).map_err(|error| error.to_string())
+        })
+    })?;
+    Ok((reader, plan))
 }
 
 fn send(
-    reader: SerializedFileReader<File>,
+    reader: &Reader,
+    plan: &Plan,
     size: u64,
     read: &AtomicU64,
     sink: &mut Sink,
@@ -41,20 +99,30 @@ fn send(
     let stated = u64::try_from(stated).unwrap_or_default();
     let total = stated.max(1);
     let mut number = 0;
-    for row in reader {
-        number += 1;
-        let row = match row {
-            Ok(row) => row,
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group);
+        let rows = group.and_then(|group| TreeBuilder::new().as_iter(plan.read(), group.as_ref()));
+        let rows = match rows {
+            Ok(rows) => rows,
             Err(error) => {
                 sink.broken(&error.to_string());
                 return Ok(());
             }
         };
-        let object = object(&row);
-        let bytes = length(&object);
-        sink.row(number, bytes, Row::Object(object))?;
-        let share = u128::from(size) * u128::from(number.min(total)) / u128::from(total);
-        read.store(u64::try_from(share).unwrap_or(size), Ordering::Relaxed);
+        for row in rows {
+            number += 1;
+            let row = match row {
+                Ok(row) => row,
+                Err(error) => {
+                    sink.broken(&error.to_string());
+                    return Ok(());
+                }
+            };
+            let (bytes, row, cells) = read_row(&row, plan, number);
+            sink.row_with(number, bytes, row, cells)?;
+            let share = u128::from(size) * u128::from(number.min(total)) / u128::from(total);
+            read.store(u64::try_from(share).unwrap_or(size), Ordering::Relaxed);
+        }
     }
     if number != stated {
         sink.broken(&format!("it has {number} rows where it says {stated}"));
@@ -62,98 +130,29 @@ fn send(
     Ok(())
 }
 
-fn object(row: &ParquetRow) -> Value {
-    let columns = row.get_column_iter();
-    let object: Map<String, Value> = columns
-        .map(|(name, field)| (name.clone(), value(field)))
-        .collect();
-    Value::Object(object)
-}
-
-fn length(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(length).sum(),
-        Value::Object(object) => object
-            .iter()
-            .map(|(key, value)| key.len() + length(value))
-            .sum(),
-        _ => 8,
-    }
-}
-
-/// A value as JSON. Dates are texts as RFC 3339 has them, decimals keep all their digits as text,
-/// and bytes that are no text are hexadecimal.
-fn value(field: &Field) -> Value {
-    match field {
-        Field::Null => Value::Null,
-        Field::Bool(value) => Value::Bool(*value),
-        Field::Byte(number) => Value::from(*number),
-        Field::Short(number) => Value::from(*number),
-        Field::Int(number) => Value::from(*number),
-        Field::Long(number) => Value::from(*number),
-        Field::UByte(number) => Value::from(*number),
-        Field::UShort(number) => Value::from(*number),
-        Field::UInt(number) => Value::from(*number),
-        Field::ULong(number) => Value::from(*number),
-        Field::Float16(number) => float(&number.to_string()),
-        Field::Float(number) => float(&number.to_string()),
-        Field::Double(number) => float(&number.to_string()),
-        Field::Str(text) => Value::String(text.clone()),
-        Field::Bytes(bytes) => bytes_of(bytes.data()),
-        Field::Date(days) => time(i64::from(*days).saturating_mul(86_400_000), true),
-        Field::TimestampMillis(millis) => time(*millis, false),
-        Field::TimestampMicros(micros) => time(micros.div_euclid(1000), false),
-        Field::Group(row) => object(row),
-        Field::ListInternal(list) => list.elements().iter().map(value).collect(),
-        Field::MapInternal(map) => {
-            let entries = map.entries().iter();
-            let object: Map<String, Value> = entries
-                .map(|(key, field)| (key_of(&value(key)), value(field)))
-                .collect();
-            Value::Object(object)
-        }
-        other => Value::String(other.to_string()),
-    }
-}
-
-/// A number with the digits that it is written with.
-fn float(text: &str) -> Value {
-    let number = text.parse().ok().and_then(Number::from_f64);
-    number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
-}
-
-fn key_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn bytes_of(bytes: &[u8]) -> Value {
-    let text = std::str::from_utf8(bytes).map_or_else(|_| hexadecimal(bytes), str::to_owned);
-    Value::String(text)
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-/// A time as text; without the time of day if it is a date.
-fn time(millis: i64, is_date: bool) -> Value {
-    let start = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-    let Ok(time) = start.checked_add(SignedDuration::from_millis(millis)) else {
-        return Value::from(millis);
+/// The length of a row, the row, and the cells of it that mean nothing.
+fn read_row(row: &ParquetRow, plan: &Plan, number: u64) -> (usize, Row, Vec<CellProblem>) {
+    let (mut object, mut cells) = (Map::with_capacity(row.len()), Vec::new());
+    let mut reading = Reading {
+        problem: None,
+        bytes: 0,
+        max_bytes: MAX_LINE_BYTES,
     };
-    Value::String(if is_date {
-        time.date().to_string()
-    } else {
-        format!("{time}Z")
-    })
+    for ((name, field), kind) in row.get_column_iter().zip(plan.kinds()) {
+        let value = value::value(field, kind, &mut reading);
+        cells.extend(reading.problem.take().map(|reason| CellProblem {
+            column: name.clone(),
+            cell: number.to_string(),
+            reason,
+        }));
+        object.insert(name.clone(), value);
+    }
+    let bytes = reading.bytes;
+    if bytes > MAX_LINE_BYTES {
+        let reason = format!("is longer than {MAX_LINE_BYTES} bytes");
+        return (bytes, Row::Unreadable(reason), Vec::new());
+    }
+    (bytes, Row::Object(Value::Object(object)), cells)
 }
 
 #[cfg(test)]

@@ -10,15 +10,20 @@ use super::{FeedError, failed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     File(PathBuf),
+    /// A file of a folder that is divided by the values of columns.
+    Part(PathBuf, Vec<Partition>),
     Address(Address),
     StandardInput,
 }
+
+/// A column whose value is in the name of a folder, `maker=Tarn`; `None` if it is unknown.
+pub(super) type Partition = (String, Option<String>);
 
 impl Place {
     /// Its name in reports.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) | Self::Part(path, _) => path.display().to_string(),
             Self::Address(address) => address.to_string(),
             Self::StandardInput => "standard input".to_owned(),
         }
@@ -27,7 +32,7 @@ impl Place {
     /// The name of the file, by which its format may be known.
     pub(super) fn file_name(&self) -> String {
         let path = match self {
-            Self::File(path) => path.as_path(),
+            Self::File(path) | Self::Part(path, _) => path.as_path(),
             Self::Address(address) => Path::new(address.path()),
             Self::StandardInput => Path::new("feed"),
         };
@@ -79,16 +84,7 @@ pub(super) fn places(path: &Path, pattern: Option<&str>) -> Result<Vec<Place>, F
         return Ok(vec![place]);
     }
     let mut files = Vec::new();
-    for entry in fs::read_dir(path).map_err(failed(path))? {
-        let entry = entry.map_err(failed(path))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_wanted =
-            !name.starts_with('.') && pattern.is_none_or(|pattern| fits(pattern, &name));
-        // Not the type of the entry, which is that of a link.
-        if is_wanted && entry.path().is_file() {
-            files.push(entry.path());
-        }
-    }
+    add_files(path, pattern, &[], &mut files)?;
     if files.is_empty() {
         let reason = match pattern {
             Some(pattern) => format!("the folder has no file {pattern}"),
@@ -98,7 +94,78 @@ pub(super) fn places(path: &Path, pattern: Option<&str>) -> Result<Vec<Place>, F
         return Err(FeedError::Form { path, reason });
     }
     files.sort();
-    Ok(files.into_iter().map(Place::File).collect())
+    let files = files.into_iter().map(|(path, partitions)| {
+        if partitions.is_empty() {
+            Place::File(path)
+        } else {
+            Place::Part(path, partitions)
+        }
+    });
+    Ok(files.collect())
+}
+
+/// The maximum number of columns in the names of folders.
+const MAX_PARTITIONS: usize = 16;
+/// What programs write beside the files of a folder that is divided.
+const NOTES: [&str; 5] = [
+    "_SUCCESS",
+    "_metadata",
+    "_common_metadata",
+    "_started_",
+    "_committed_",
+];
+
+/// Adds the files in a folder, and in its folders whose names have the value of a column.
+fn add_files(
+    folder: &Path,
+    pattern: Option<&str>,
+    partitions: &[Partition],
+    files: &mut Vec<(PathBuf, Vec<Partition>)>,
+) -> Result<(), FeedError> {
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let entry = entry.map_err(failed(folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Not the type of the entry, which is that of a link.
+        let path = entry.path();
+        if name.starts_with('.') || NOTES.iter().any(|note| name.starts_with(note)) {
+            continue;
+        }
+        if path.is_file() {
+            if pattern.is_none_or(|pattern| fits(pattern, &name)) {
+                files.push((path, partitions.to_vec()));
+            }
+        } else if let Some(partition) = partition(&name)
+            && partitions.len() < MAX_PARTITIONS
+        {
+            let inner = [partitions, &[partition]].concat();
+            add_files(&path, pattern, &inner, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// The column and value that the name of a folder is.
+fn partition(name: &str) -> Option<Partition> {
+    let (column, value) = name
+        .split_once('=')
+        .filter(|(column, _)| !column.is_empty())?;
+    let decoded = |text: &str| percent_decoded(text);
+    let is_known = value != "__HIVE_DEFAULT_PARTITION__";
+    Some((decoded(column), is_known.then(|| decoded(value))))
+}
+
+/// A text in which some signs are written as `%2F`.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Whether a name fits a pattern, in which `*` is any text and `?` any character.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::columns::is_empty;
 use crate::form::FeedForm;
-use crate::place::fits;
+use crate::place::{Partition, fits};
 use crate::{CellProblem, FeedLine, MAX_LINE_BYTES, Row, Rows};
 
 /// The maximum number of lines of a row.
@@ -38,6 +38,8 @@ pub struct Gather {
 /// The rows of a file in the shape that the mapping asks for.
 pub(super) struct Shaped {
     rows: Rows,
+    /// The columns that each row has besides.
+    partitions: Vec<Partition>,
     unpivots: Vec<Unpivot>,
     gather: Option<Gather>,
     /// The lines after the one that was returned last.
@@ -103,9 +105,10 @@ impl Gather {
 }
 
 impl Shaped {
-    pub(super) fn new(rows: Rows, form: &FeedForm) -> Self {
+    pub(super) fn new(rows: Rows, form: &FeedForm, partitions: &[Partition]) -> Self {
         Self {
             rows,
+            partitions: partitions.to_vec(),
             unpivots: form.unpivot.clone(),
             gather: form.gather.clone(),
             next: VecDeque::new(),
@@ -121,6 +124,12 @@ impl Shaped {
         }
         let mut line = self.rows.next()?;
         if let Row::Object(Value::Object(row)) = &mut line.row {
+            for (name, value) in &self.partitions {
+                // What the file says itself is more than what its folder says.
+                if row.get(name).is_none_or(is_empty) {
+                    row.insert(name.clone(), Value::from(value.clone()));
+                }
+            }
             for unpivot in &self.unpivots {
                 if let Err(reason) = unpivot.apply(row) {
                     line.row = Row::Unreadable(reason);

@@ -149,7 +149,11 @@ pub(super) fn number(written: &str, shown: Shown, is_1904: bool) -> Option<Cell>
 /// them can be told from the next.
 pub(super) fn as_shown(number: f64) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    let number: f64 = format!("{number:.14e}").parse().ok()?;
+    let number: f64 = if number.fract() == 0.0 && number.abs() <= EXACT {
+        number
+    } else {
+        format!("{number:.14e}").parse().ok()?
+    };
     if number.fract() == 0.0 && number.abs() <= EXACT {
         #[expect(
             clippy::cast_possible_truncation,

@@ -161,3 +161,64 @@ fn a_named_pipe_is_read_as_it_comes() {
     writer.join().unwrap();
     assert_eq!(rows, [1, 2]);
 }
+
+#[test]
+fn folders_whose_names_have_values_give_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("maker=Tarn/kind=a%2Fb/1.csv", "id\n1\n"),
+        (
+            "maker=Tarn/kind=__HIVE_DEFAULT_PARTITION__/2.csv",
+            "id,kind\n2,own\n3,\n",
+        ),
+        ("maker=100%/4.csv", "id\n4\n"),
+        ("maker=Tarn/.hidden/9.csv", "id\n9\n"),
+        ("other/9.csv", "id\n9\n"),
+        ("_SUCCESS", ""),
+        ("5.csv", "id\n5\n"),
+    ] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let feeds = Feeds::open(&[folder.path().to_owned()], &FeedForm::default()).unwrap();
+    let rows: Vec<Row> = feeds
+        .flat_map(Result::unwrap)
+        .map(|line| line.row)
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            object(json!({"id": "5"})),
+            object(json!({"id": "4", "maker": "100%"})),
+            object(json!({"id": "2", "kind": "own", "maker": "Tarn"})),
+            object(json!({"id": "3", "kind": null, "maker": "Tarn"})),
+            object(json!({"id": "1", "maker": "Tarn", "kind": "a/b"})),
+        ]
+    );
+}
+
+#[test]
+fn a_directory_of_an_archive_with_too_many_entries_is_not_read() {
+    let mut file = b"PK\x03\x04".to_vec();
+    let place = file.len() as u64;
+    file.extend(b"PK\x06\x06");
+    file.extend(44_u64.to_le_bytes());
+    file.extend([0; 12]);
+    file.extend([1_000_000_000_u64.to_le_bytes(); 2].concat());
+    file.extend([0; 16]);
+    file.extend(b"PK\x06\x07\0\0\0\0");
+    file.extend(place.to_le_bytes());
+    file.extend([0; 4]);
+    file.extend(b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff");
+    file.extend([0; 10]);
+    let error = opened(&file, &FeedForm::default(), 1000).err().unwrap();
+    assert_eq!(
+        error,
+        "the zip archive has 1000000000 entries; at most 100000 are read"
+    );
+    let error = opened(b"PK\x03\x04 and no end", &FeedForm::default(), 1000)
+        .err()
+        .unwrap();
+    assert!(error.contains("the file may be cut off"), "{error}");
+}
