@@ -27,7 +27,7 @@ use super::{FeedLine, Row, RowForm, broken, encoding};
 mod record;
 
 pub(super) use record::Dialect;
-use record::{Record, Stray};
+use record::{MAX_COLUMNS, Record, Stray};
 
 /// The rows of a CSV file.
 pub(super) struct CsvRows<R> {
@@ -157,6 +157,9 @@ impl<R: BufRead> CsvRows<R> {
         loop {
             match self.look() {
                 Ok(Begins::Blank(line)) => self.lines.consume(line.next, 1),
+                Ok(Begins::Record(_)) if self.record.fields.len() > MAX_COLUMNS => {
+                    return Err(wrong(format!("has more than {MAX_COLUMNS} columns")));
+                }
                 Ok(Begins::Record(extent)) => {
                     let header = self.texts(extent).map_err(wrong);
                     self.lines.consume(extent.last.next, extent.lines);

@@ -91,27 +91,6 @@ pub(crate) fn workbook(sheets: &[(&str, &str, &str)], styles: &str, settings: &s
     zipped(&files, CompressionMethod::Deflated)
 }
 
-/// A spreadsheet of `OpenDocument` with this body.
-pub(crate) fn ods(styles: &str, tables: &str) -> Vec<u8> {
-    const NAMES: &str = "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" \
-        xmlns:table=\"urn:oasis:names:tc:opendocument:xmlns:table:1.0\" \
-        xmlns:style=\"urn:oasis:names:tc:opendocument:xmlns:style:1.0\" \
-        xmlns:calcext=\"urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0\" \
-        xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"";
-    let content = format!(
-        "<office:document-content {NAMES}><office:automatic-styles>{styles}</office:automatic-styles>\
-         <office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body></office:document-content>"
-    );
-    let kind = "application/vnd.oasis.opendocument.spreadsheet";
-    let manifest = "<manifest:manifest xmlns:manifest=\"urn:oasis:names:tc:opendocument:xmlns:manifest:1.0\"/>";
-    let files = [
-        ("mimetype", kind.as_bytes()),
-        ("content.xml", content.as_bytes()),
-        ("META-INF/manifest.xml", manifest.as_bytes()),
-    ];
-    zipped(&files, CompressionMethod::Deflated)
-}
-
 const SCHEMA: &str = "message rows {
     required int64 id;
     optional binary name (STRING);

@@ -12,6 +12,9 @@ use memchr::{memchr, memchr2};
 
 const MARK: u8 = b'"';
 
+/// The maximum number of columns, which is that of Excel.
+pub(super) const MAX_COLUMNS: usize = 16_384;
+
 /// The signs of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -124,6 +127,10 @@ impl Record {
     }
 
     fn push(&mut self, start: usize, end: usize, is_quoted: bool) {
+        // One too many shows that there are too many; more are not needed.
+        if self.fields.len() > MAX_COLUMNS {
+            return;
+        }
         self.fields.push(Field {
             start,
             end,

@@ -300,6 +300,24 @@ fn tables_have_the_shapes_in_which_spreadsheets_save_them() {
     assert_eq!(lists[3], object(json!({"id": "4", "color": ["red", ""]})));
 }
 
+#[test]
+fn the_number_of_columns_is_bounded() {
+    let commas = ",".repeat(20_000);
+    let form = || FeedForm {
+        format: Format::Csv,
+        ..FeedForm::default()
+    };
+    let opened = |text: &str| crate::tests::opened(text.as_bytes(), &form(), 100_000);
+    let refused = opened(&format!("a{commas}\n")).err().unwrap();
+    assert_eq!(refused, "the header has more than 16384 columns");
+    let rows: Vec<Row> = opened(&format!("a,b\n1{commas}2\n3,4\n"))
+        .unwrap()
+        .map(|line| line.row)
+        .collect();
+    assert!(matches!(rows[0], Row::Object(_) | Row::Unreadable(_)));
+    assert_eq!(rows[1], object(json!({"a": "3", "b": "4"})));
+}
+
 /// A field with what matters in tables.
 fn field() -> impl Strategy<Value = String> {
     "[a\", \\\\\r\n]{0,5}"

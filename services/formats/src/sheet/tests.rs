@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::FeedForm;
-use crate::fixtures::{ods, workbook, xlsx, zipped};
+use crate::fixtures::{workbook, xlsx, zipped};
 use crate::{Feed, FeedLine};
 
 const ROWS: &str = "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"inlineStr\"><is><t> name </t></is></c>\
@@ -249,6 +249,27 @@ fn rows_that_are_too_wide_or_too_long_cost_themselves() {
 
 const TEXTS: &str = "<table:table-row><table:table-cell office:value-type=\"string\"><text:p>a</text:p></table:table-cell>\n\
      <table:table-cell office:value-type=\"string\"><text:p>b</text:p></table:table-cell></table:table-row>\n";
+
+/// A spreadsheet of `OpenDocument` with this body.
+fn ods(styles: &str, tables: &str) -> Vec<u8> {
+    const NAMES: &str = "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" \
+        xmlns:table=\"urn:oasis:names:tc:opendocument:xmlns:table:1.0\" \
+        xmlns:style=\"urn:oasis:names:tc:opendocument:xmlns:style:1.0\" \
+        xmlns:calcext=\"urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0\" \
+        xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"";
+    let content = format!(
+        "<office:document-content {NAMES}><office:automatic-styles>{styles}</office:automatic-styles>\
+         <office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body></office:document-content>"
+    );
+    let kind = "application/vnd.oasis.opendocument.spreadsheet";
+    let manifest = "<manifest:manifest xmlns:manifest=\"urn:oasis:names:tc:opendocument:xmlns:manifest:1.0\"/>";
+    let files = [
+        ("mimetype", kind.as_bytes()),
+        ("content.xml", content.as_bytes()),
+        ("META-INF/manifest.xml", manifest.as_bytes()),
+    ];
+    zipped(&files, zip::CompressionMethod::Deflated)
+}
 
 /// A spreadsheet of one sheet with the columns a and b and these rows, each with the text x in a.
 fn open_document(cells: &[&str]) -> Vec<u8> {

@@ -74,7 +74,11 @@ impl<R: BufRead> Replayed<R> {
         if self.read_again > MAX_AGAIN * (self.read + self.max_bytes as u64) {
             return false;
         }
-        self.again.splice(..self.at, kept);
+        if self.at == self.again.len() {
+            self.again = kept;
+        } else {
+            self.again.splice(..self.at, kept);
+        }
         self.at = 0;
         self.lines = self.kept_lines;
         self.bytes = 0;
