@@ -6,26 +6,51 @@ use std::thread::{Builder, JoinHandle};
 
 use super::{CellProblem, FeedLine, Row, broken};
 
-/// The number of rows that are read ahead.
-const ROWS_AHEAD: usize = 64;
+/// The number of parts that are read ahead.
+const PARTS_AHEAD: usize = 2;
+/// The number of rows in a part, and the size in bytes after which none is added.
+const PART_ROWS: usize = 64;
+const PART_BYTES: usize = 256 * 1024;
 
 /// Rows from a thread.
 pub(super) struct Background {
-    rows: Receiver<FeedLine>,
+    parts: Receiver<Vec<FeedLine>>,
+    part: std::vec::IntoIter<FeedLine>,
     thread: Option<JoinHandle<()>>,
     number: u64,
 }
 
-/// Where a thread sends its rows.
+/// Where a thread sends its rows. They are sent in parts, the last one when the thread ends.
 pub(super) struct Sink {
-    sender: SyncSender<FeedLine>,
+    sender: SyncSender<Vec<FeedLine>>,
+    part: Vec<FeedLine>,
+    bytes: usize,
     last: u64,
 }
 
 /// Nobody reads any more.
 pub(super) struct Unread;
 
+impl Drop for Sink {
+    fn drop(&mut self) {
+        // If nobody reads it, nobody wants to know.
+        let _ = self.sender.send(std::mem::take(&mut self.part));
+    }
+}
+
 impl Sink {
+    fn send(&mut self, line: FeedLine) -> Result<(), Unread> {
+        self.bytes += line.bytes;
+        self.part.push(line);
+        if self.part.len() < PART_ROWS && self.bytes < PART_BYTES {
+            return Ok(());
+        }
+        self.bytes = 0;
+        self.sender
+            .send(std::mem::take(&mut self.part))
+            .map_err(|_| Unread)
+    }
+
     /// Sends a row. Numbers that were left out are those of blank rows.
     ///
     /// # Errors
@@ -47,15 +72,13 @@ impl Sink {
     ) -> Result<(), Unread> {
         while self.last + 1 < number {
             self.last += 1;
-            let line = FeedLine::new(self.last, 0, Row::Blank);
-            self.sender.send(line).map_err(|_| Unread)?;
+            self.send(FeedLine::new(self.last, 0, Row::Blank))?;
         }
         self.last = number;
-        let line = FeedLine {
+        self.send(FeedLine {
             cells,
             ..FeedLine::new(number, bytes, row)
-        };
-        self.sender.send(line).map_err(|_| Unread)
+        })
     }
 
     /// Says that the rows begin after this one.
@@ -76,22 +99,34 @@ impl Background {
     /// # Errors
     /// If there is none.
     pub(super) fn start(read: impl FnOnce(&mut Sink) + Send + 'static) -> io::Result<Self> {
-        let (sender, rows) = sync_channel(ROWS_AHEAD);
-        let mut sink = Sink { sender, last: 0 };
+        let (sender, parts) = sync_channel(PARTS_AHEAD);
+        let mut sink = Sink {
+            sender,
+            part: Vec::new(),
+            bytes: 0,
+            last: 0,
+        };
         let thread = Builder::new()
             .name("feed".to_owned())
             .spawn(move || read(&mut sink))?;
         Ok(Self {
-            rows,
+            parts,
+            part: Vec::new().into_iter(),
             thread: Some(thread),
             number: 0,
         })
     }
 
     pub(super) fn next(&mut self) -> Option<FeedLine> {
-        if let Ok(line) = self.rows.recv() {
-            self.number = line.number;
-            return Some(line);
+        loop {
+            if let Some(line) = self.part.next() {
+                self.number = line.number;
+                return Some(line);
+            }
+            match self.parts.recv() {
+                Ok(part) => self.part = part.into_iter(),
+                Err(_) => break,
+            }
         }
         // Libraries for binary formats may panic over a damaged file.
         let ended = self.thread.take()?.join();
