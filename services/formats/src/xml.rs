@@ -31,6 +31,8 @@ use replay::{Replayed, is_too_long};
 const MAX_DEPTH: usize = 64;
 /// The maximum number of open elements, for which a name each is held in memory.
 const MAX_OPEN: usize = 1000;
+/// The maximum number of attributes of an element.
+const MAX_ATTRIBUTES: usize = 1000;
 /// How many times as long as the longest row one text may be. It is read at once.
 const MAX_TEXT_FACTOR: usize = 4;
 /// The key of the text of an element that has attributes or other elements.
@@ -238,6 +240,13 @@ const TOO_EARLY: &str = "the document ends too early";
 fn check_tag(start: &BytesStart<'_>) -> Result<(), Failure> {
     let first = start.chars().next().unwrap_or_default();
     let is_name = first.is_alphabetic() || first == '_' || first == ':';
+    // That no two have the same name takes time for each pair of them.
+    let mut attributes = start.attributes();
+    let attributes = attributes.with_checks(false).take(MAX_ATTRIBUTES + 1);
+    if start.len() > MAX_ATTRIBUTES && attributes.count() > MAX_ATTRIBUTES {
+        let reason = format!("has a tag with more than {MAX_ATTRIBUTES} attributes");
+        return Err(Failure::Syntax(reason));
+    }
     if is_name && !start.contains('<') {
         return Ok(());
     }

@@ -173,7 +173,7 @@ fn read(path: &Path, rows: Option<&str>) -> (usize, Vec<String>) {
         for line in feed.unwrap() {
             match line.row {
                 Row::Unreadable(reason) | Row::Broken(reason) if reasons.len() < 100 => {
-                    reasons.push(reason)
+                    reasons.push(reason);
                 }
                 _ => {}
             }

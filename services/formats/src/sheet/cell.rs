@@ -124,6 +124,9 @@ const MILLIS: f64 = 86_400_000.0;
 /// The day after 9999-12-31.
 const END: f64 = 2_958_466.0;
 
+/// The number of digits that are shown of a number.
+const SHOWN_DIGITS: usize = 15;
+
 /// The value of a number, which may be a date or a time.
 pub(super) fn number(written: &str, shown: Shown, is_1904: bool) -> Option<Cell> {
     let whole = written.parse::<i64>().map(Number::from);
@@ -136,6 +139,12 @@ pub(super) fn number(written: &str, shown: Shown, is_1904: bool) -> Option<Cell>
             Value::String(format!("{:0>digits$}", whole.to_string()))
         }
         (Shown::Number | Shown::Padded(_), Some(whole)) => Value::Number(whole),
+        // So few digits are all shown.
+        (Shown::Number | Shown::Padded(_), None)
+            if written.len() <= SHOWN_DIGITS && number.fract() != 0.0 =>
+        {
+            Value::Number(Number::from_f64(number)?)
+        }
         (Shown::Number | Shown::Padded(_), None) => as_shown(number)?,
         (Shown::Duration, _) => clock_time(number)?,
         (Shown::Time, _) if (0.0..1.0).contains(&number) => clock_time(number)?,

@@ -6,7 +6,7 @@ use quick_xml::events::{BytesStart, Event};
 use serde_json::Value;
 
 use super::cell::{self, Cell, Shown};
-use super::package::{Package, Part, add_text, attribute, local};
+use super::package::{Package, Part, add_text, attribute, ended, local};
 use super::{Ended, SheetName, Table};
 
 /// The part that has the sheets.
@@ -93,11 +93,11 @@ pub(super) fn read(package: &Package, sheet: usize, table: &mut Table<'_>) -> Re
                 }
                 _ => {}
             },
-            Event::End(tag) if tag.ends_with("table-row") && seen == sheet + 1 => {
+            Event::End(tag) if ended(&tag) == "table-row" && seen == sheet + 1 => {
                 table.repeat_row(times)?;
                 row = row.saturating_add(times);
             }
-            Event::End(tag) if tag.ends_with(":table") && seen == sheet + 1 => return Ok(()),
+            Event::End(tag) if ended(&tag) == "table" && seen == sheet + 1 => return Ok(()),
             Event::Eof => return Ok(()),
             _ => {}
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::events::{BytesEnd, BytesRef, BytesStart, Event};
 
 use crate::source::Source;
 use crate::unpack::{Archive, Member};
@@ -143,9 +143,16 @@ impl BufRead for Limited {
 
 /// The name of an element without its prefix.
 pub(super) fn local<'t>(tag: &'t BytesStart<'_>) -> &'t str {
-    let name: &str = tag;
-    let name = name.split([' ', '\t', '\r', '\n']).next().unwrap_or(name);
-    name.rsplit(':').next().unwrap_or(name)
+    unprefixed(tag.name().into_inner())
+}
+
+/// The name of an element that ends, without its prefix.
+pub(super) fn ended<'t>(tag: &'t BytesEnd<'_>) -> &'t str {
+    unprefixed(tag.name().into_inner())
+}
+
+fn unprefixed(name: &str) -> &str {
+    memchr::memchr(b':', name.as_bytes()).map_or(name, |at| &name[at + 1..])
 }
 
 /// The value of an attribute, by its name without a prefix.

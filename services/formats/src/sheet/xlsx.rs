@@ -6,7 +6,7 @@ use quick_xml::events::{BytesStart, Event};
 use serde_json::Value;
 
 use super::cell::{self, Cell, Shown};
-use super::package::{Package, Part, add_text, attribute, flag, local};
+use super::package::{Package, Part, add_text, attribute, ended, flag, local};
 use super::{Ended, MAX_COLUMNS, SheetName, Table};
 
 /// The maximum size of the texts that cells share, eight bytes for each of them included.
@@ -207,15 +207,12 @@ fn read_text(part: &mut Part, element: &str, text: &mut String) -> Result<(), St
                 "t" => in_text = !in_phonetic,
                 _ => {}
             },
-            Event::End(tag) => {
-                let name: &str = &tag;
-                match name.rsplit(':').next().unwrap_or(name).trim_end() {
-                    "rPh" => in_phonetic = false,
-                    "t" => in_text = false,
-                    name if name == element => break,
-                    _ => {}
-                }
-            }
+            Event::End(tag) => match ended(&tag) {
+                "rPh" => in_phonetic = false,
+                "t" => in_text = false,
+                name if name == element => break,
+                _ => {}
+            },
             Event::Eof => break,
             event if in_text => add_text(text, &event)?,
             _ => {}
@@ -276,7 +273,7 @@ fn styles(package: &Package, name: &str) -> Result<Vec<Shown>, String> {
                 }
                 _ => {}
             },
-            Event::End(tag) if tag.ends_with("cellXfs") => in_cells = false,
+            Event::End(tag) if ended(&tag) == "cellXfs" => in_cells = false,
             Event::Eof => return Ok(styles),
             _ => {}
         }
@@ -346,7 +343,7 @@ impl Cells {
                     }
                     _ => {}
                 },
-                Event::End(tag) if tag.ends_with("sheetData") => return Ok(()),
+                Event::End(tag) if ended(&tag) == "sheetData" => return Ok(()),
                 Event::Eof => return Err(Ended::Broken("the sheet has no rows".to_owned())),
                 _ => {}
             }
@@ -393,14 +390,11 @@ impl Cells {
                     "is" => read_text(&mut self.part, "is", &mut text)?,
                     _ => {}
                 },
-                Event::End(inner) => {
-                    let name: &str = &inner;
-                    match name.rsplit(':').next().unwrap_or(name).trim_end() {
-                        "v" => in_value = false,
-                        "c" => break,
-                        _ => {}
-                    }
-                }
+                Event::End(inner) => match ended(&inner) {
+                    "v" => in_value = false,
+                    "c" => break,
+                    _ => {}
+                },
                 Event::Eof => break,
                 event if in_value => add_text(&mut text, &event)?,
                 _ => {}

@@ -168,6 +168,15 @@ fn broken_rows_are_not_read_again_without_an_end() {
 }
 
 #[test]
+fn the_attributes_of_an_element_are_bounded() {
+    let attributes: Vec<String> = (0..1001).map(|n| format!(" a{n}=''")).collect();
+    let text = format!("<c><p{}/><p>1</p></c>", attributes.concat());
+    let found = read_bytes(text.as_bytes(), "c.p", 100_000);
+    assert!(reason(&found[0].1).contains("more than 1000 attributes"));
+    assert_eq!(found[1].1, object(json!({"#text": "1"})));
+}
+
+#[test]
 fn deep_documents_are_refused() {
     for text in ["<a>".repeat(5000), format!("<c><p>{}", "<a>".repeat(5000))] {
         let found = read(&text, "c.p");
