@@ -286,7 +286,8 @@ impl<R: BufRead> CsvRows<R> {
         let reason = self.reason(fault, extent);
         self.take_care(number, extent.lines, Some(extent.column));
         self.lines.consume(extent.first.next, 1);
-        if !matches!(fault, Fault::Unclosed) {
+        // If the file cannot be read on, this is said next.
+        if !matches!(fault, Fault::Unclosed) || self.lines.has_failed() {
             return Row::Unreadable(reason);
         }
         if extent.lines == 1 {

@@ -225,9 +225,18 @@ fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
     match root.as_deref() {
         Some("rss") => return Ok(RowsPath::of_keys(["rss", "channel", "item"])),
         Some("feed") => return Ok(RowsPath::of_keys(["feed", "entry"])),
+        // What programs save under names of spreadsheets.
+        Some("Workbook") => return Err(not_read("a workbook of Excel 2003 in XML")),
+        Some("html" | "HTML") => return Err(not_read("a web page")),
         _ => {}
     }
     guessed(xml::likely_rows(sample), form, "XML", "catalog.product")
+}
+
+fn not_read(what: &str) -> String {
+    format!(
+        "this is {what}; save it as xlsx or CSV, or name the elements that are rows as `rows` in the mapping"
+    )
 }
 
 fn json_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
@@ -343,6 +352,8 @@ mod tests {
             refusal("<c><p/><p/></c>"),
             "this is XML; `rows` in the mapping says where its rows are, perhaps rows = \"c.p\""
         );
+        assert!(refusal("<html><table><tr/></table></html>").contains("save it as xlsx or CSV"));
+        assert!(refusal("<?xml version='1.0'?><Workbook/>").contains("Excel 2003"));
         assert!(refusal("<c/>").ends_with("for instance rows = \"catalog.product\""));
         let form = FeedForm {
             rows: Some(RowsPath::default()),

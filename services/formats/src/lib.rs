@@ -3,7 +3,19 @@
 //! feed.
 //!
 //! An unreadable line is returned with the reason, and the following lines are read. Only the rest
-//! of a damaged file, such as a truncated gzip, cannot be read.
+//! of a damaged file, such as a truncated gzip, cannot be read. A file that ends within a record, and
+//! one that is not empty and has no row, are damaged as well.
+//!
+//! Whatever a file says about itself, reading it takes bounded memory:
+//!
+//! | format | at most in memory |
+//! |---|---|
+//! | JSON Lines, JSON, CSV | a row of 4 MiB, and what was read of the next |
+//! | XML | a row of 4 MiB, a text of 16 MiB, and 16 MiB to read a broken row once more |
+//! | xlsx | a row, a text of 4 MiB, the texts that cells share, 256 MiB, and what styles show, 16 MiB |
+//! | ods | a row, and a text of 4 MiB |
+//! | Parquet | a row, its description, 32 MiB, dictionaries and pages, 512 MiB, and the 16,777,216 values that the lists of a column may have in a group of rows |
+//! | gzip, Zstandard, zip | 128 MiB for each layer of Zstandard; 100,000 entries of a zip |
 //!
 //! | module | contents |
 //! |---|---|

@@ -75,6 +75,11 @@ impl<R: BufRead> Lines<R> {
         self.max_bytes
     }
 
+    /// Whether the rest of the file cannot be read.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.rest, Rest::Failed(_))
+    }
+
     /// The first bytes that are not consumed.
     pub(super) fn text(&self, bytes: usize) -> &[u8] {
         &self.text[self.at..self.at + bytes]

@@ -189,6 +189,22 @@ fn a_file_that_ends_within_a_record_is_broken() {
 }
 
 #[test]
+fn a_packed_file_that_is_cut_off_within_a_field_says_so() {
+    let rows: Vec<String> = (0..3000)
+        .map(|n| format!("{n},\"row {}\nof two lines\"\n", n * 7919))
+        .collect();
+    let packed = crate::fixtures::gzipped(format!("id,name\n{}", rows.concat()).as_bytes());
+    for at in [packed.len() / 3, packed.len() / 2, packed.len() - 9] {
+        let feed = crate::tests::opened(&packed[..at], &FeedForm::default(), 1000).unwrap();
+        let last = feed.last().unwrap();
+        assert!(
+            reason(&last.row).contains("the rest of the file cannot be read"),
+            "{last:?}"
+        );
+    }
+}
+
+#[test]
 fn backslashes_escape_quotation_marks_if_the_mapping_says_so() {
     let text = "id,name\n1,\"17\\\" wide\"\n2,\"Clip, \\\"red\\\"\"\n3,\"C:\\new\\\\\"\n4,5\\\" disk\n5,\"a\"\"b\"\n";
     let form = FeedForm {
