@@ -11,9 +11,10 @@
 //! the header nor as the row before are rejected, as well as one that seems to have the closing
 //! quotation mark of the text.
 //!
-//! Otherwise a row of one line may have fewer fields than the header, but at least two: spreadsheets
-//! leave empty cells at the end out. It may have more if these are empty. A file whose last line
-//! has no line end and is the first one with fewer fields ends within a record.
+//! A line with nothing but blanks and delimiters is blank. Otherwise a row of one line may have fewer
+//! fields than the header, but at least two: spreadsheets leave empty cells at the end out. It may
+//! have more if these are empty. A file whose last line has no line end and is the first one with
+//! fewer fields ends within a record.
 
 use std::io::{self, BufRead};
 

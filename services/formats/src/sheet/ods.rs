@@ -154,6 +154,8 @@ impl Tag {
         }
         let written = self.value.unwrap_or_default();
         Ok(match self.kind.as_str() {
+            // Zeros that a format shows before a number.
+            "float" if is_padded(&text, &written) => Cell::text(text),
             "float" | "percentage" | "currency" => cell::number(&written, Shown::Number, false)
                 .unwrap_or_else(|| Cell::Problem(format!("is {written:?}, which is no number"))),
             "date" if written.contains('T') && !written.ends_with('Z') => Cell::text(written + "Z"),
@@ -164,6 +166,14 @@ impl Tag {
             _ => Cell::text(written),
         })
     }
+}
+
+/// Whether a text is a whole number with zeros before it.
+fn is_padded(text: &str, number: &str) -> bool {
+    let is_code = text.len() > 1 && text.bytes().all(|sign| sign.is_ascii_digit());
+    is_code
+        && text.starts_with('0')
+        && text.trim_start_matches('0') == number.trim_start_matches('0')
 }
 
 /// Reads the text of a cell: its paragraphs as lines, without notes and drawings.

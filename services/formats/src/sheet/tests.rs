@@ -293,6 +293,11 @@ fn the_values_of_an_open_document_are_those_of_excel() {
     };
     let cells = [
         (cell("office:value-type=\"float\" office:value=\"5.170000000000001\"", "5.17"), json!(5.17)),
+        (
+            cell("office:value-type=\"float\" office:value=\"12345670\"", "00012345670"),
+            json!("00012345670"),
+        ),
+        (cell("office:value-type=\"float\" office:value=\"0\"", "0"), json!(0)),
         (cell("office:value-type=\"currency\" office:value=\"7\"", "7,00 \u{20ac}"), json!(7)),
         (cell("office:value-type=\"date\" office:date-value=\"2026-05-31\"", "31.05."), json!("2026-05-31")),
         (
@@ -414,6 +419,30 @@ fn other_spreadsheets_are_refused_with_advice() {
     let locked = zipped(&files, zip::CompressionMethod::Stored);
     let refused = opened(&locked, &FeedForm::default()).err().unwrap();
     assert!(refused.contains("it has a password"), "{refused}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_damaged_sheet_ends_in_rows_or_reasons(at in 0..2000_usize, sign in 0x20..0x7f_u8) {
+        let mut rows = ROWS.to_owned();
+        let at = at % rows.len();
+        rows.replace_range(at..=at, &char::from(sign).to_string());
+        let cell = "<table:table-cell office:value-type=\"float\" office:value=\"1\" table:number-columns-repeated=\"2\"/>";
+        let mut table = format!("<table:table table:name=\"T\">{TEXTS}<table:table-row>{cell}</table:table-row></table:table>");
+        let place = at % table.len();
+        table.replace_range(place..=place, &char::from(sign).to_string());
+        for bytes in [xlsx(&rows), ods("", &table)] {
+            let Ok(feed) = opened(&bytes, &FeedForm::default()) else { continue };
+            let mut last = 0;
+            for line in feed {
+                proptest::prop_assert!(line.number > last);
+                last = line.number;
+            }
+        }
+        let Ok(feed) = opened(&xlsx(&rows), &form("Lamps")) else { return Ok(()) };
+        let is_damaged = |line: FeedLine| matches!(line.row, Row::Broken(reason) if reason.contains("damaged"));
+        proptest::prop_assert!(!feed.into_iter().any(is_damaged), "a panic: {}", rows);
+    }
 }
 
 #[test]
