@@ -311,13 +311,12 @@ fn each_item(
                 rest => each_item(item, rest, take),
             })
         }
-        (None, one) => take(one),
+        (None | Some((PathStep::Each, [])), one) => take(one),
         (Some((PathStep::Key(key), rest)), Value::Object(object)) => {
             let inside = object.get_mut(key);
             inside.map_or(Ok(()), |inside| each_item(inside, rest, take))
         }
-        (Some((PathStep::Each, rest)), one) if !rest.is_empty() => each_item(one, rest, take),
-        (Some((PathStep::Each, _)), one) => take(one),
+        (Some((PathStep::Each, rest)), one) => each_item(one, rest, take),
         _ => Ok(()),
     }
 }

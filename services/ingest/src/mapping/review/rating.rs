@@ -102,7 +102,9 @@ fn scale(section: &Section<'_>, defaults: &Reading) -> Result<Option<Bounds>, Ma
         [worst, best] => {
             let bounds = Bounds([bound(0, worst)?, bound(1, best)?]);
             match &bounds.0 {
-                [Bound::Number(worst), Bound::Number(best)] if worst == best => {
+                [Bound::Number(worst), Bound::Number(best)]
+                    if (worst - best).abs() <= f64::EPSILON =>
+                {
                     Err(section.invalid("scale", SCALE))
                 }
                 _ => Ok(Some(bounds)),

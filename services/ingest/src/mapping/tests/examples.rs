@@ -393,7 +393,7 @@ const EXAMPLES: &[Example] = &[
     (
         "a scale that stands in the row",
         At::Review,
-        &[r##"rating = { from = "score.#text", scale = ["score.@min", "score.@max"] }"##],
+        &[r#"rating = { from = "score.#text", scale = ["score.@min", "score.@max"] }"#],
         r##"{"score": {"@min": "0", "@max": "10", "#text": "8"}}"##,
         "rating: 4",
     ),

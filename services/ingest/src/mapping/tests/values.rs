@@ -79,7 +79,7 @@ fn signs_of_typography_are_read() {
 fn droppable(mapping: &str, row: &Value) -> Vec<String> {
     let (draft, problems) = product(mapping, row);
     let names = |draft: ProductDraft| draft.droppable.into_iter().collect();
-    draft.map(names).unwrap_or_else(|| panic!("{problems:?}"))
+    draft.map_or_else(|| panic!("{problems:?}"), names)
 }
 
 #[test]
