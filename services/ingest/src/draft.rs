@@ -285,6 +285,7 @@ impl<'m> Drafter<'m> {
 
     fn add(&mut self, batch: &mut Batch, line: MappedLine) {
         let mut problems = Problems::default();
+        problems.dropped.extend(line.cells);
         let status = match line.content {
             Content::Blank => LineStatus::Blank,
             Content::Gathered => LineStatus::Gathered,

@@ -165,8 +165,6 @@ pub struct Report {
     pub unpaired: Vec<(String, u64)>,
     /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,
-    /// Files that are not empty and of which no row was read.
-    pub files_without_rows: Vec<String>,
     /// In a dry run, up to three different values of each spec key.
     pub spec_values: BTreeMap<String, Vec<SpecExample>>,
     /// The rejects file.
@@ -237,8 +235,14 @@ impl Report {
         }
     }
 
-    /// Counts a line that was stored or rejected, and its dropped values.
-    pub fn line(&mut self, outcome: &LineOutcome, dropped: &[Rejection]) {
+    /// Counts values that were dropped.
+    pub fn dropped(&mut self, dropped: &[Rejection]) {
+        self.counts.dropped_values += dropped.len() as u64;
+        count(&mut self.dropped_for, dropped);
+    }
+
+    /// Counts a line that was stored or rejected.
+    pub fn line(&mut self, outcome: &LineOutcome) {
         self.counts.lines += 1;
         match outcome {
             LineOutcome::Created => self.counts.created += 1,
@@ -250,8 +254,6 @@ impl Report {
                 count(&mut self.rejected_for, reasons);
             }
         }
-        self.counts.dropped_values += dropped.len() as u64;
-        count(&mut self.dropped_for, dropped);
     }
 
     /// Counts a product derived from a review.
@@ -266,10 +268,10 @@ impl Report {
         }
     }
 
-    /// Returns true if every file was read to its end, and rows of it unless it is empty.
+    /// Returns true if every file was read to its end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.broken_files.is_empty() && self.files_without_rows.is_empty()
+        self.broken_files.is_empty()
     }
 
     /// The reasons, with counts, for rejecting or dropping values of specs, such as another type or
@@ -378,7 +380,8 @@ mod tests {
         for value in 0..3 {
             let rejected =
                 LineOutcome::Rejected(vec![Rejection::new("a", format!("{value} is bad"))]);
-            report.line(&rejected, &[Rejection::new("b", "is gone")]);
+            report.line(&rejected);
+            report.dropped(&[Rejection::new("b", "is gone")]);
         }
         assert_eq!(report.rejected_for["a: # is bad"], 3);
         assert_eq!(report.dropped_for["b: is gone"], 3);
@@ -386,26 +389,31 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_a_file_without_rows_is_not_complete() {
+    fn names_that_are_easily_confused_are_told() {
         let mut report = Report::default();
-        report.blank();
-        report.line(&LineOutcome::Waiting, &[]);
-        assert_eq!(report.counts.outcomes(), report.counts.lines);
-        assert!(report.is_complete());
-        report.files_without_rows.push("feed.csv".to_owned());
-        assert!(!report.is_complete());
         report.padded_skus.insert("7".to_owned(), "07".to_owned());
-        report
-            .shared_keys
-            .insert("size".to_owned(), vec!["Größe".to_owned()]);
+        let names = vec!["Größe".to_owned(), "grosse".to_owned()];
+        report.shared_keys.insert("grosse".to_owned(), names);
         let text = report.to_string();
-        for told in ["    7: the product has 07\n", "    size: Größe\n"] {
+        for told in ["    7: the product has 07\n", "    grosse: Größe, grosse\n"] {
             assert!(text.contains(told), "{text}");
         }
-        assert!(
-            text.contains("feed.csv is not empty, and NO ROW was read"),
-            "{text}"
-        );
+    }
+
+    #[test]
+    fn every_line_has_one_outcome() {
+        let mut report = Report::default();
+        report.blank();
+        report.skipped();
+        report.gathered();
+        for outcome in [
+            LineOutcome::Waiting,
+            LineOutcome::Updated,
+            LineOutcome::Rejected(Vec::new()),
+        ] {
+            report.line(&outcome);
+        }
+        assert_eq!((report.counts.outcomes(), report.counts.lines), (6, 6));
     }
 
     #[test]
@@ -413,7 +421,7 @@ mod tests {
         let mut report = Report::default();
         for field in 0..2 * MAX_REASONS {
             let rejected = vec![Rejection::new(format!("f{field}"), "is bad")];
-            report.line(&LineOutcome::Rejected(rejected), &[]);
+            report.line(&LineOutcome::Rejected(rejected));
         }
         assert_eq!(report.rejected_for.len(), MAX_REASONS + 1);
         assert_eq!(
@@ -430,11 +438,11 @@ mod tests {
             ..Report::default()
         };
         report.blank();
-        report.line(&LineOutcome::Created, &[]);
-        report.line(
-            &LineOutcome::Rejected(vec![Rejection::new("name", "is missing")]),
-            &[],
-        );
+        report.line(&LineOutcome::Created);
+        report.line(&LineOutcome::Rejected(vec![Rejection::new(
+            "name",
+            "is missing",
+        )]));
         let text = report.to_string();
         assert!(text.contains("  lines                     3\n"), "{text}");
         assert!(text.contains("1  name: is missing"), "{text}");

@@ -133,10 +133,8 @@ fn end_of(outcome: &Result<Report, ImportError>) -> (ImportPhase, Option<String>
         Ok(report) => {
             let broken = report.broken_files.iter();
             let broken = broken.map(|(file, reason)| format!("{file}: {reason}"));
-            let empty = report.files_without_rows.iter();
-            let empty = empty.map(|file| format!("{file}: no row was read"));
-            let reasons: Vec<String> = broken.chain(empty).collect();
-            (ImportPhase::Incomplete, Some(reasons.join("; ")))
+            let broken: Vec<String> = broken.collect();
+            (ImportPhase::Incomplete, Some(broken.join("; ")))
         }
         Err(ImportError::Stopped) => (ImportPhase::Stopped, None),
         Err(error) => {
@@ -453,8 +451,14 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         for line in &batch.lines {
             match &line.status {
                 LineStatus::Blank => self.report.blank(),
-                LineStatus::Gathered => self.report.gathered(),
-                LineStatus::Skipped => self.report.skipped(),
+                LineStatus::Gathered => {
+                    self.report.gathered();
+                    self.dropped(file, line, "gathered", &line.dropped)?;
+                }
+                LineStatus::Skipped => {
+                    self.report.skipped();
+                    self.dropped(file, line, "skipped", &line.dropped)?;
+                }
                 LineStatus::Rejected(reasons) => {
                     self.line(file, line, &LineOutcome::Rejected(reasons.clone()), &[])?;
                 }
@@ -495,7 +499,7 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
         outcome: &LineOutcome,
         rejected: &[Rejection],
     ) -> Result<(), ImportError> {
-        self.report.line(outcome, &line.dropped);
+        self.report.line(outcome);
         self.report.record_reasons(rejected);
         self.report.ignored(&line.ignored);
         let name = outcome_name(outcome);
@@ -503,40 +507,56 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
             LineOutcome::Rejected(reasons) => reasons.as_slice(),
             _ => &[],
         };
-        let entries = [(name, reasons), (REJECTED, rejected), (name, &line.dropped)];
+        self.entries(file, line, name, reasons)?;
+        self.entries(file, line, REJECTED, rejected)?;
+        self.dropped(file, line, name, &line.dropped)
+    }
+
+    /// Counts values that were dropped, and writes them to the rejects file.
+    fn dropped(
+        &mut self,
+        file: &str,
+        line: &Line,
+        outcome: &str,
+        dropped: &[Rejection],
+    ) -> Result<(), ImportError> {
+        self.report.dropped(dropped);
+        self.entries(file, line, outcome, dropped)
+    }
+
+    /// Writes what is wrong with a line to the rejects file and the record.
+    fn entries(
+        &mut self,
+        file: &str,
+        line: &Line,
+        outcome: &str,
+        rejections: &[Rejection],
+    ) -> Result<(), ImportError> {
         if let Some(record) = self.record {
-            for (outcome, rejections) in entries {
-                for rejection in rejections {
-                    record.reject(file, line.number, outcome, rejection);
-                }
+            for rejection in rejections {
+                record.reject(file, line.number, outcome, rejection);
             }
         }
         let Some((path, rejects)) = &mut self.rejects else {
             return Ok(());
         };
-        for (outcome, rejections) in entries {
-            let written = rejects.add(file, line.number, outcome, rejections);
-            written.map_err(|source| failed(path, source))?;
-        }
-        Ok(())
+        let written = rejects.add(file, line.number, outcome, rejections);
+        written.map_err(|source| failed(path, source))
     }
 
     /// Checks that each line of a file has an outcome, and reports what is known at its end.
     fn end_of_file(&mut self, end: FileEnd) -> Result<(), ImportError> {
         let file = end.file.to_string();
         let counted = self.report.counts.outcomes() - self.counted;
-        if counted != end.lines.lines {
+        if counted != end.lines {
             return Err(ImportError::Lost {
                 file,
-                read: end.lines.lines,
+                read: end.lines,
                 counted,
                 counts: Box::new(self.report.counts),
             });
         }
         self.counted += counted;
-        if end.lines.has_bytes && !end.lines.has_rows {
-            self.report.files_without_rows.push(file.clone());
-        }
         self.report.read_as.insert(file.clone(), end.read_as);
         self.repeats(&file, end.repeats)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use vitrine_formats::{FeedLine, Row};
+use vitrine_formats::{CellProblem, FeedLine, Row};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
 
@@ -25,6 +25,8 @@ pub(crate) struct Mapper<'m> {
 pub(super) struct MappedLine {
     pub(super) number: u64,
     pub(super) content: Content,
+    /// Why cells have no value although they are not empty.
+    pub(super) cells: Vec<Rejection>,
 }
 
 /// The content of a line that is mapped.
@@ -47,6 +49,16 @@ pub(super) struct MappedRow {
 }
 
 pub(super) type MappedRecords = (Vec<Mapped<ProductDraft>>, Vec<Mapped<ReviewDraft>>);
+
+/// The reason why a cell has no value.
+fn without_value(cell: CellProblem) -> Rejection {
+    let CellProblem {
+        column,
+        cell,
+        reason,
+    } = cell;
+    Rejection::new(column, format!("{cell} {reason}"))
+}
 
 impl<'m> Mapper<'m> {
     pub(super) fn new(mapping: &'m Mapping, rows: &Arc<AtomicU64>) -> Self {
@@ -77,6 +89,7 @@ impl<'m> Mapper<'m> {
     pub(crate) fn map(&mut self, lines: Vec<FeedLine>) -> Part {
         let lines = lines.into_iter().map(|line| MappedLine {
             number: line.number,
+            cells: line.cells.into_iter().map(without_value).collect(),
             content: match line.row {
                 Row::Blank => Content::Blank,
                 Row::Gathered => Content::Gathered,

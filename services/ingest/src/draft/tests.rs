@@ -172,6 +172,26 @@ fn paths_that_no_row_has_are_named_after_the_feed() {
 }
 
 #[test]
+fn cells_without_a_value_are_dropped_values_of_their_line() {
+    let mapping = mapping(PRODUCTS);
+    let cell = vitrine_formats::CellProblem {
+        column: "price".to_owned(),
+        cell: "C12".to_owned(),
+        reason: "is the error #N/A".to_owned(),
+    };
+    let mut feed = lines(vec![lamp(1), Row::Gathered]).map(|line| FeedLine {
+        cells: vec![cell.clone()],
+        ..line
+    });
+    let batch = Drafter::new(&mapping).batch_of(&mut feed).unwrap();
+    let expected = [Rejection::new("price", "C12 is the error #N/A")];
+    for line in &batch.lines {
+        assert_eq!(line.dropped, expected, "{line:?}");
+    }
+    assert_eq!(batch.products.len(), 1);
+}
+
+#[test]
 fn settings_that_do_nothing_are_named() {
     let shapes = "[[unpivot]]\ncolumns = [\"sizes.*_cm\"]\nas = \"list\"\nname = \"n\"\nvalue = \"v\"\n\
                   [gather]\nkey = \"handle\"\nas = \"lines\"\n";

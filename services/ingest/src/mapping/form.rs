@@ -31,6 +31,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<FeedForm, MappingError> {
     let form = FeedForm {
         format: format.unwrap_or_default(),
         delimiter: delimiter(section)?,
+        escape: escape(section)?,
         columns: columns(section)?,
         skip_lines: skip_lines(section)?,
         unpivot: shape::unpivots(section)?,
@@ -51,6 +52,11 @@ fn effective(section: &Section<'_>, form: &FeedForm) -> Result<(), MappingError>
     let of = |formats: &[Format]| format == Format::Auto || formats.contains(&format);
     let checks = [
         ("delimiter", form.delimiter.is_some(), of(&[Format::Csv])),
+        (
+            "escape",
+            form.escape.is_some(),
+            of(&[Format::Csv, Format::Tsv]),
+        ),
         (
             "rows",
             form.rows.is_some(),
@@ -84,6 +90,17 @@ fn delimiter(section: &Section<'_>) -> Result<Option<u8>, MappingError> {
         Some([byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(Some(*byte)),
         Some(_) => {
             Err(section.invalid("delimiter", "must be one ASCII character such as ; or \\t"))
+        }
+    }
+}
+
+fn escape(section: &Section<'_>) -> Result<Option<u8>, MappingError> {
+    match section.text("escape")?.map(str::as_bytes) {
+        None => Ok(None),
+        Some([byte]) if byte.is_ascii_punctuation() && *byte != b'"' => Ok(Some(*byte)),
+        Some(_) => {
+            let reason = "must be one sign that stands before quotation marks, such as \\";
+            Err(section.invalid("escape", reason))
         }
     }
 }

@@ -36,12 +36,6 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     for (file, reason) in &report.broken_files {
         writeln!(f, "{file} is INCOMPLETE: {reason}")?;
     }
-    for file in &report.files_without_rows {
-        writeln!(
-            f,
-            "{file} is not empty, and NO ROW was read: rows, sheet, skip_lines or format in the mapping say where they are"
-        )?;
-    }
     rejects(report, f)?;
     report
         .notice

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use tokio::sync::mpsc;
-use vitrine_formats::{FeedError, FeedLine, Feeds, Row};
+use vitrine_formats::{FeedError, FeedLine, Feeds};
 use vitrine_model::clock::Timestamp;
 
 use crate::draft::{Batch, Continued, Drafter, Mapper, Part, Repeats, Room};
@@ -50,19 +50,9 @@ pub(super) struct AllRead {
 pub(super) struct FileEnd {
     pub(super) file: Arc<str>,
     pub(super) read_as: String,
-    pub(super) lines: FileLines,
-    pub(super) repeats: Repeats,
-}
-
-/// What was read of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct FileLines {
     /// The number of its lines.
     pub(super) lines: u64,
-    /// Whether one of them is a row.
-    pub(super) has_rows: bool,
-    /// Whether the file has a byte.
-    pub(super) has_bytes: bool,
+    pub(super) repeats: Repeats,
 }
 
 /// A batch, with the reading progress.
@@ -88,7 +78,7 @@ enum Step {
     End {
         file: Arc<str>,
         read_as: String,
-        lines: FileLines,
+        lines: u64,
     },
 }
 
@@ -158,14 +148,13 @@ fn deal_out(
     steps: &SyncSender<Step>,
 ) -> Result<(), FeedError> {
     let mut mappers = work.iter().cycle();
-    let mut before = 0;
     while let Some(feed) = feeds.next() {
         let mut feed = feed?;
         let file: Arc<str> = feed.name().into();
-        let mut lines = FileLines::default();
+        let mut lines = 0;
         let mut continued = Continued::new(mapping);
         loop {
-            let mut counted = lines.counting(&mut feed);
+            let mut counted = feed.by_ref().inspect(|_| lines += 1);
             match deal_batch(&mut continued.of(&mut counted), &mut mappers, steps) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -181,9 +170,6 @@ fn deal_out(
                 return Ok(());
             }
         }
-        let (after, _) = feeds.position();
-        lines.has_bytes = lines.lines > 0 || after > before;
-        before = after;
         let read_as = feed.described().to_owned();
         let end = Step::End {
             file,
@@ -195,19 +181,6 @@ fn deal_out(
         }
     }
     Ok(())
-}
-
-impl FileLines {
-    /// Counts the lines of a feed as they are read.
-    fn counting(
-        &mut self,
-        feed: &mut impl Iterator<Item = FeedLine>,
-    ) -> impl Iterator<Item = FeedLine> {
-        feed.inspect(|line| {
-            self.lines += 1;
-            self.has_rows |= matches!(line.row, Row::Object(_) | Row::Gathered);
-        })
-    }
 }
 
 /// Deals the lines of a batch out, in parts. Returns whether there were any.
