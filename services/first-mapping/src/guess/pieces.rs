@@ -16,37 +16,8 @@ use crate::values::{Signs, booleans, quantities};
 /// The maximum number of keys that get a type of their own.
 const MAX_KEYS: usize = 200;
 
-/// Codes of UN/ECE recommendation 20, and words for units, as feeds have them.
-const UNIT_WORDS: [(&str, &str); 52] = [
-    ("MMT", "mm"),
-    ("CMT", "cm"),
-    ("MTR", "m"),
-    ("KMT", "km"),
-    ("INH", "in"),
-    ("MMK", "mm²"),
-    ("CMK", "cm²"),
-    ("MTK", "m²"),
-    ("MTQ", "m³"),
-    ("LTR", "l"),
-    ("MLT", "ml"),
-    ("GRM", "g"),
-    ("KGM", "kg"),
-    ("TNE", "t"),
-    ("WTT", "W"),
-    ("KWT", "kW"),
-    ("VLT", "V"),
-    ("AMP", "A"),
-    ("HTZ", "Hz"),
-    ("CEL", "°C"),
-    ("LUM", "lm"),
-    ("SEC", "s"),
-    ("MIN", "min"),
-    ("HUR", "h"),
-    ("2N", "dB"),
-    ("P1", "%"),
-    ("C62", ""),
-    ("PCE", ""),
-    ("EA", ""),
+/// Words of feeds for units that are no spellings of them.
+const UNIT_WORDS: [(&str, &str); 23] = [
     ("KILOGRAM", "kg"),
     ("MILLIGRAM", "mg"),
     ("GRAM", "g"),
@@ -62,6 +33,7 @@ const UNIT_WORDS: [(&str, &str); 52] = [
     ("FEET", "ft"),
     ("LITER", "l"),
     ("MILLILITER", "ml"),
+    ("CENTILITER", "cl"),
     ("WATT", "W"),
     ("KILOWATT", "kW"),
     ("VOLT", "V"),
@@ -69,7 +41,6 @@ const UNIT_WORDS: [(&str, &str); 52] = [
     ("HERTZ", "Hz"),
     ("CELSIUS", "°C"),
     ("DECIBEL", "dB"),
-    ("Stk", ""),
 ];
 
 /// The paths of the pieces in the items of a list.
@@ -343,25 +314,18 @@ pub(super) fn yes_and_no(words: &[Vec<String>; 2]) -> Vec<Guess> {
 pub(super) fn unit_values(words: &[&str], table: &UnitTable) -> Option<Guess> {
     let others: Vec<&&str> = words
         .iter()
-        .filter(|word| table.find(word).is_none())
+        .filter(|word| table.find_in_feed(word).is_none())
         .collect();
     if others.is_empty() {
         return None;
     }
-    let known = |word: &str| {
-        let same = |code: &str| {
-            code.eq_ignore_ascii_case(word) || format!("{code}S").eq_ignore_ascii_case(word)
-        };
-        let found = UNIT_WORDS.iter().find(|(code, _)| same(code));
-        found.filter(|(_, unit)| unit.is_empty() || table.find(unit).is_some())
-    };
     let found: Vec<(&str, &str)> = others
         .iter()
-        .filter_map(|word| Some((**word, known(word)?.1)))
+        .filter_map(|word| Some((**word, symbol(word, table)?)))
         .collect();
     let unknown: Vec<&str> = others
         .iter()
-        .filter(|word| known(word).is_none())
+        .filter(|word| symbol(word, table).is_none())
         .map(|word| **word)
         .collect();
     let value = if found.is_empty() {
@@ -378,4 +342,13 @@ pub(super) fn unit_values(words: &[&str], table: &UnitTable) -> Option<Guess> {
         );
         unsure("unit_values", value, remark)
     })
+}
+
+/// The unit that a word of a feed stands for.
+fn symbol(word: &str, table: &UnitTable) -> Option<&'static str> {
+    let same = |known: &str| {
+        known.eq_ignore_ascii_case(word) || format!("{known}S").eq_ignore_ascii_case(word)
+    };
+    let (_, unit) = UNIT_WORDS.iter().find(|(known, _)| same(known))?;
+    table.find(unit).map(|_| *unit)
 }

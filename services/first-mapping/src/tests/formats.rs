@@ -20,7 +20,7 @@ const FEEDS: [(&str, usize); 38] = [
     ("google-reviews.xml", 8),
     ("books.csv", 8),
     ("coffee.csv", 9),
-    ("discogs.xml", 10),
+    ("discogs.xml", 11),
     ("medusa.csv", 11),
     ("vendure.csv", 6),
     ("movies.json", 9),
