@@ -2,7 +2,7 @@
 
 /// Shapes of dates and the patterns that read them: `Y` is a year, `D` one or two digits, `M` the
 /// name of a month.
-const PATTERNS: [(&str, &str); 30] = [
+const PATTERNS: [(&str, &str); 26] = [
     ("Y-D-D D:D:D UTC", "%Y-%m-%d %H:%M:%S UTC"),
     ("Y-D-D D:D:D", "%Y-%m-%d %H:%M:%S"),
     ("Y-D-D D:D", "%Y-%m-%d %H:%M"),
@@ -29,14 +29,7 @@ const PATTERNS: [(&str, &str); 30] = [
     ("L D, Y", "%B %d, %Y"),
     ("D L Y", "%d %B %Y"),
     ("D. L Y", "%d. %B %Y"),
-    ("L Dst, Y", "%B %dst, %Y"),
-    ("L Dnd, Y", "%B %dnd, %Y"),
-    ("L Drd, Y", "%B %drd, %Y"),
-    ("L Dth, Y", "%B %dth, %Y"),
 ];
-
-/// All patterns of days that are counted in words' ends: a month has all of them.
-const ORDINALS: [&str; 4] = ["%B %dth, %Y", "%B %dst, %Y", "%B %dnd, %Y", "%B %drd, %Y"];
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -69,9 +62,16 @@ impl Dates {
         if values.is_empty() {
             return None;
         }
-        if values.iter().all(|value| is_iso(value)) {
+        let unknown = |value: &&str| value.contains("-00");
+        if values.iter().all(|value| is_iso(value)) && !values.iter().any(unknown) {
             return Some(Self {
                 patterns: Vec::new(),
+                unsure: false,
+            });
+        }
+        if are_partial(&values) {
+            return Some(Self {
+                patterns: vec!["partial"],
                 unsure: false,
             });
         }
@@ -88,15 +88,30 @@ impl Dates {
                 .filter(fits)
                 .collect();
             unsure |= found.len() > 1;
-            let pattern = found.first()?.1;
-            if ORDINALS.contains(&pattern) {
-                patterns = ORDINALS.to_vec();
-            } else {
-                patterns.push(pattern);
-            }
+            patterns.push(found.first()?.1);
         }
         Some(Self { patterns, unsure })
     }
+
+    /// What is unsure about them.
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        if self.unsure {
+            Some("the day may be the month")
+        } else if self.patterns == ["partial"] {
+            Some("years and months without a day become their first day")
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns true for days of which some lack the day or the month.
+fn are_partial(values: &[&str]) -> bool {
+    let shapes: Vec<String> = values.iter().map(|value| shape(value)).collect();
+    let known = shapes
+        .iter()
+        .all(|shape| ["Y", "Y-D", "Y-D-D"].contains(&shape.as_str()));
+    known && shapes.iter().any(|shape| shape != "Y")
 }
 
 fn shapes(values: &[&str]) -> Vec<String> {
@@ -131,6 +146,8 @@ fn shape(text: &str) -> String {
         match piece.len() {
             4 if is_digit => shape.push('Y'),
             1 | 2 if is_digit => shape.push('D'),
+            // The end of a number that is counted: 4th.
+            2 if shape.ends_with('D') && ["st", "nd", "rd", "th"].contains(&piece) => {}
             _ => shape.push_str(month(piece).unwrap_or(piece)),
         }
         rest = after;
@@ -199,8 +216,10 @@ mod tests {
         assert_eq!(patterns(&["Jun 12 1998"]), one("%b %d %Y"));
         assert_eq!(
             patterns(&["April 4th, 2015", "May 31st, 2010"]),
-            Some((ORDINALS.to_vec(), false))
+            one("%B %d, %Y")
         );
+        assert_eq!(patterns(&["1999-03-00", "2001"]), one("partial"));
+        assert_eq!(patterns(&["1999", "2001"]), None);
         assert_eq!(patterns(&["soon"]), None);
         assert_eq!(patterns(&["12"]), None);
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::heading::Heading;
 use super::meanings;
+use super::paths::Paths;
 use super::values::Signs;
 
 /// The maximum size of the lines that are kept to be compared.
@@ -56,6 +57,72 @@ impl Lines {
             let named = |column: &String| is_name(&Heading::of(column).words);
             gathered.first.iter().any(named)
         })
+    }
+
+    /// The column that is empty in lines which continue the one above: that of the name, or one that
+    /// is empty in the same lines. Each line has a number of its own.
+    pub(super) fn continued(&self) -> Option<String> {
+        let first = self.rows.first().filter(|_| !self.nested)?;
+        let means = |meaning: &str, column: &str| {
+            meanings::rank(meaning, &Heading::read(column).words).is_some()
+        };
+        let name = first
+            .keys()
+            .find(|column| is_name(&Heading::read(column).words))?;
+        let gaps = |column: &str| {
+            self.rows
+                .iter()
+                .map(|row| known(row, column).is_none())
+                .collect::<Vec<bool>>()
+        };
+        let of_name = gaps(name);
+        let begins = !of_name[0] && of_name.contains(&true);
+        let is_number = |column: &&String| {
+            let words = ["id", "sku", "gtin"]
+                .iter()
+                .any(|meaning| means(meaning, column));
+            words && !gaps(column).contains(&true) && self.are_unique(&[column.as_str()])
+        };
+        if !begins || !first.keys().any(|column| is_number(&column)) {
+            return None;
+        }
+        let others = first
+            .keys()
+            .filter(|column| *column != name && gaps(column) == of_name);
+        let others: Vec<&String> = others.collect();
+        let key = others
+            .iter()
+            .find(|column| means("group", column))
+            .or(others.first())?;
+        Some(if means("group", key) {
+            (*key).clone()
+        } else {
+            name.clone()
+        })
+    }
+
+    /// Fills the empty cells of lines that continue the one above, and returns the paths then.
+    pub(super) fn fill(&mut self, key: &str) -> Paths {
+        let mut paths = Paths::default();
+        let mut above: Option<Map<String, Value>> = None;
+        for row in &mut self.rows {
+            if let Some(above) = above.as_ref().filter(|_| known(row, key).is_none()) {
+                let empty: Vec<String> = row
+                    .keys()
+                    .filter(|column| known(row, column).is_none())
+                    .cloned()
+                    .collect();
+                for column in empty {
+                    row.insert(
+                        column.clone(),
+                        above.get(&column).cloned().unwrap_or(Value::Null),
+                    );
+                }
+            }
+            paths.add(&Value::Object(row.clone()));
+            above = Some(row.clone());
+        }
+        paths
     }
 
     /// Whether a column may have the key of products: it has no amounts, and no words for yes and

@@ -37,41 +37,11 @@ pub fn first_mapping(file: &Path) -> Result<String, FeedError> {
 }
 
 fn write(out: &mut String, file: &str, opened: &Opened, guesses: &Guesses) -> std::fmt::Result {
-    writeln!(
-        out,
-        "# A first mapping of {file}, guessed from {} rows. It is {}.",
-        opened.paths.rows(),
-        opened.described
-    )?;
-    writeln!(
-        out,
-        "# Check every line that says `unsure`, then look at what becomes of the rows:"
-    )?;
-    writeln!(
-        out,
-        "#   vitrine import {file} --mapping THIS_FILE --sample 3"
-    )?;
-    if let Some(format) = KnownFormat::of(&opened.paths) {
-        let KnownFormat { name, mapping, .. } = format;
-        writeln!(
-            out,
-            "# This is {name}. The shipped mapping `{mapping}` reads it, too; this one has besides what only this file has:"
-        )?;
-        writeln!(out, "#   vitrine import {file} --mapping {mapping}")?;
-    }
+    heading_of(out, file, opened)?;
     writeln!(out, "version = 1")?;
     writeln!(out, "system = {:?}", system(file))?;
     settings(out, &opened.form)?;
-    if let Some(gathered) = &guesses.gathered {
-        writeln!(
-            out,
-            "\n# Only the first line of a product has its name; the other lines with its key belong to it."
-        )?;
-        writeln!(out, "[gather]")?;
-        let key = heading::steps(&gathered.key).concat();
-        writeln!(out, "key = {}", quoted(&key))?;
-        writeln!(out, "as = \"lines\"")?;
-    }
+    lines_of_rows(out, opened, guesses)?;
     tables(out, &guesses.before)?;
     writeln!(out, "\n[defaults]")?;
     writeln!(out, "unknown = {:?}", guesses.unknown)?;
@@ -88,6 +58,54 @@ fn write(out: &mut String, file: &str, opened: &Opened, guesses: &Guesses) -> st
     writeln!(out, "\n# What the rows have:")?;
     for (path, facts) in opened.paths.all() {
         writeln!(out, "#   {path}: {}", facts.described(opened.paths.rows()))?;
+    }
+    Ok(())
+}
+
+/// Writes what was read, and what to do with the mapping.
+fn heading_of(out: &mut String, file: &str, opened: &Opened) -> std::fmt::Result {
+    let (rows, described) = (opened.paths.rows(), &opened.described);
+    writeln!(
+        out,
+        "# A first mapping of {file}, guessed from {rows} rows. It is {described}."
+    )?;
+    writeln!(
+        out,
+        "# Check every line that says `unsure`, then look at what becomes of the rows:"
+    )?;
+    writeln!(
+        out,
+        "#   vitrine import {file} --mapping THIS_FILE --sample 3"
+    )?;
+    let Some(KnownFormat { name, mapping, .. }) = KnownFormat::of(&opened.paths) else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "# This is {name}. The shipped mapping `{mapping}` reads it, too; this one has besides what only this file has:"
+    )?;
+    writeln!(out, "#   vitrine import {file} --mapping {mapping}")
+}
+
+/// Writes which lines are one row.
+fn lines_of_rows(out: &mut String, opened: &Opened, guesses: &Guesses) -> std::fmt::Result {
+    if let Some(gathered) = &guesses.gathered {
+        writeln!(
+            out,
+            "\n# Only the first line of a product has its name; the other lines with its key belong to it."
+        )?;
+        writeln!(out, "[gather]")?;
+        let key = heading::steps(&gathered.key).concat();
+        writeln!(out, "key = {}", quoted(&key))?;
+        writeln!(out, "as = \"lines\"")?;
+    }
+    if let Some(key) = &opened.continued {
+        writeln!(
+            out,
+            "\n# Lines without {key} continue the one above: their empty cells mean what it says."
+        )?;
+        writeln!(out, "[fill_down]")?;
+        writeln!(out, "key = {}", quoted(key))?;
     }
     Ok(())
 }

@@ -55,6 +55,8 @@ pub(super) struct Opened {
     pub(super) described: String,
     pub(super) paths: Paths,
     pub(super) lines: Lines,
+    /// The column that is empty in lines which continue the one above.
+    pub(super) continued: Option<String>,
 }
 
 impl Opened {
@@ -111,6 +113,10 @@ impl Opened {
             }
         }
         paths.merge_lists();
+        let continued = lines.continued().filter(|_| lines.gathered().is_none());
+        if let Some(key) = &continued {
+            paths = lines.fill(key);
+        }
         let mut found = feed.form().clone();
         found.skip_lines = form.skip_lines;
         found.format = form.format;
@@ -122,6 +128,7 @@ impl Opened {
             described: feed.described().to_owned(),
             paths,
             lines,
+            continued,
         })
     }
 

@@ -79,10 +79,17 @@ impl Finder<'_> {
             .find(has)
             .map(|sign| if *sign == "&gt;" { ">" } else { *sign });
         if let Some(sign) = several_categories(facts, levels) {
-            let first = quoted(&format!("{{.}}{sign}{{_}}"));
-            settings.push(format!("split = [{first}, \"{{.}}\"]"));
+            let pick = if are_nested(facts, sign, levels) {
+                "deepest"
+            } else {
+                "first"
+            };
+            settings.push(format!(
+                "cut_at = {}, pick = \"{pick}\"",
+                quoted(sign.trim())
+            ));
             remarks.push(format!(
-                "{sign:?} seems to separate several categories; the first is taken"
+                "{sign:?} seems to separate several categories; the {pick} is taken"
             ));
         }
         if let Some(sign) = levels {
@@ -139,6 +146,22 @@ fn category_of_list(path: &str, facts: &Facts, default: &str) -> Guess {
     let value = format!("{{ levels = [{}]{default} }}", quoted(path));
     let remark = "each item is a level; if each is a category, from and pick instead of levels";
     unsure("category", value, remark)
+}
+
+/// Whether some of several categories are levels above others.
+fn are_nested(facts: &Facts, cut: &str, levels: Option<&str>) -> bool {
+    let Some(levels) = levels else {
+        return false;
+    };
+    facts.all().any(|text| {
+        let pieces: Vec<&str> = text.split(cut).map(str::trim).collect();
+        let above = |piece: &&str| {
+            pieces
+                .iter()
+                .any(|other| other.starts_with(&format!("{piece}{levels}")))
+        };
+        pieces.iter().any(above)
+    })
 }
 
 /// What separates several categories in one text.

@@ -40,10 +40,12 @@ impl Finder<'_> {
         let columns: Vec<(String, String, Piece, &str)> = self
             .paths
             .all()
-            .filter(|(_, facts)| facts.known > 0 && !facts.listed)
+            .filter(|(_, facts)| !facts.listed)
             .filter_map(|(path, facts)| {
                 let (stem, number, piece) = pieces(&facts.heading.words)?;
-                Some((stem, number, piece, path))
+                // Units may be empty in the first rows.
+                let met = facts.known > 0 || piece == Piece::Unit;
+                met.then_some((stem, number, piece, path))
             })
             .collect();
         let with = |stem: &str, number: &str, piece: Piece| {
@@ -64,18 +66,34 @@ impl Finder<'_> {
         groups.collect()
     }
 
-    /// Rules for these groups, whose columns are no specs by themselves.
-    pub(super) fn pairs_of_columns(&mut self) -> Vec<GuessedTable> {
-        let groups = self.column_groups();
-        let rules = groups
+    /// Rules for these groups, whose columns are no specs by themselves, and the lists that are made
+    /// of groups with units.
+    pub(super) fn pairs_of_columns(&mut self) -> (Vec<GuessedTable>, Vec<GuessedTable>) {
+        let (with_units, plain): (Vec<ColumnGroup>, Vec<ColumnGroup>) = {
+            let groups = self.column_groups().into_iter();
+            groups.partition(|group| group.unit.is_some())
+        };
+        let mut rules: Vec<GuessedTable> = plain
             .iter()
             .filter_map(|group| self.rule_of_group(group))
             .collect();
-        for group in groups {
+        let mut lists = Vec::new();
+        let mut stems: Vec<&str> = with_units.iter().map(|group| group.stem.as_str()).collect();
+        stems.dedup();
+        for stem in stems {
+            let groups: Vec<&ColumnGroup> = with_units
+                .iter()
+                .filter(|group| group.stem == stem)
+                .collect();
+            let list = self.list_of_groups(stem, &groups);
+            rules.extend(list.iter().map(|_| self.rule_of_list(stem, &groups)));
+            lists.extend(list);
+        }
+        for group in plain.into_iter().chain(with_units) {
             self.taken.extend([group.name, group.value]);
             self.taken.extend(group.unit);
         }
-        rules
+        (lists, rules)
     }
 
     fn rule_of_group(&self, group: &ColumnGroup) -> Option<GuessedTable> {
@@ -87,33 +105,79 @@ impl Finder<'_> {
             .iter()
             .filter_map(|setting| setting.strip_prefix("replace = "));
         lines.extend(clean.map(|value| sure("replace", value.to_owned())));
-        if let Some(unit) = &group.unit {
-            let unit = placeholder(&format!("^.{unit}"))?;
-            lines.push(sure(
-                "template",
-                quoted(&format!("{name}={{.}}[ | {unit}]")),
-            ));
-            lines.push(sure(
-                "split",
-                "[\"{.key}={.} | {.unit}\", \"{.key}={.}\"]".to_owned(),
-            ));
-            let words: Vec<&str> = group
-                .unit
-                .iter()
-                .filter_map(|unit| self.facts(unit))
-                .flat_map(Facts::all)
-                .collect();
-            lines.extend(super::pieces::unit_values(&words, &self.units));
-        } else {
-            lines.push(sure("template", quoted(&format!("{name}={{.}}"))));
-            lines.push(sure("split", "\"{.key}={.}\"".to_owned()));
-        }
-
-        if group.unit.is_none() && facts.all().any(|text| text.contains(", ")) {
+        lines.push(sure("template", quoted(&format!("{name}={{.}}"))));
+        lines.push(sure("split", "\"{.key}={.}\"".to_owned()));
+        if facts.all().any(|text| text.contains(", ")) {
             lines.push(sure("then_cut_at", "\", \"".to_owned()));
         }
         Some(rule(lines))
     }
+
+    /// A list of the numbered columns of these groups, if they are called alike but for the number.
+    fn list_of_groups(&self, stem: &str, groups: &[&ColumnGroup]) -> Option<GuessedTable> {
+        let first = groups.first()?;
+        let unit = first.unit.as_deref()?;
+        let pieces = [
+            ("name", first.name.as_str()),
+            ("value", first.value.as_str()),
+            ("unit", unit),
+        ];
+        let columns: Vec<(&str, String)> =
+            pieces.map(|(piece, path)| (piece, numbered(path))).to_vec();
+        let same = |group: &&ColumnGroup| {
+            let unit = group.unit.as_deref().map(numbered);
+            numbered(&group.value) == columns[1].1 && unit.as_ref() == Some(&columns[2].1)
+        };
+        let list = list_name(stem);
+        let is_free = self.facts(&list).is_none() && groups.iter().all(same);
+        is_free.then(|| GuessedTable {
+            setting: "[[numbered]]".to_owned(),
+            lines: vec![
+                sure("as", quoted(&list)),
+                sure("columns", super::texts::table(&columns)),
+            ],
+        })
+    }
+
+    fn rule_of_list(&self, stem: &str, groups: &[&ColumnGroup]) -> GuessedTable {
+        let all = |path: fn(&ColumnGroup) -> Option<&str>| -> Vec<&str> {
+            let facts = groups.iter().filter_map(|group| self.facts(path(group)?));
+            facts.flat_map(Facts::all).collect()
+        };
+        let mut lines = vec![
+            sure("path", quoted(&list_name(stem))),
+            sure("key_from", "\"name\"".to_owned()),
+            sure("value_from", "\"value\"".to_owned()),
+            sure("unit_from", "\"unit\"".to_owned()),
+        ];
+        lines.extend(super::pieces::unit_values(
+            &all(|group| group.unit.as_deref()),
+            &self.units,
+        ));
+        let values = all(|group| Some(&group.value));
+        lines.extend(super::pieces::decimal_comma(&values));
+        rule(lines)
+    }
+}
+
+/// The name of the list of groups.
+fn list_name(stem: &str) -> String {
+    format!("{stem}_columns")
+}
+
+/// The name of a column with `*` for its number.
+fn numbered(path: &str) -> String {
+    let name = crate::heading::steps(path).concat();
+    let mut pattern = String::new();
+    for letter in name.chars() {
+        let star = letter.is_ascii_digit();
+        if !star {
+            pattern.push(letter);
+        } else if !pattern.ends_with('*') {
+            pattern.push('*');
+        }
+    }
+    pattern
 }
 
 /// The stem, the number and the piece of a heading: `attribute_1_name`, `attribute_name1`.

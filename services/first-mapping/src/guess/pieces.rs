@@ -158,18 +158,7 @@ impl Finder<'_> {
             lines.extend(unit_values(&self.values_in(list, unit), &self.units));
         }
         let values = self.values_in(list, &pieces.value);
-        let numbers = |sign: char| {
-            let mut decimals = 0;
-            for value in &values {
-                let split = value.split_once(sign);
-                decimals +=
-                    usize::from(split.is_some() && Signs::of(std::iter::once(*value)).is_some());
-            }
-            decimals
-        };
-        if numbers(',') > numbers('.') {
-            lines.push(sure("decimal", "\",\"".to_owned()));
-        }
+        lines.extend(decimal_comma(&values));
         lines
     }
 
@@ -269,6 +258,16 @@ impl Finder<'_> {
         }));
         rule(lines)
     }
+}
+
+/// The setting of a comma before decimals, if most values have one.
+pub(super) fn decimal_comma(values: &[&str]) -> Option<Guess> {
+    let numbers = |sign: char| {
+        let is =
+            |value: &&&str| value.contains(sign) && Signs::of(std::iter::once(**value)).is_some();
+        values.iter().filter(is).count()
+    };
+    (numbers(',') > numbers('.')).then(|| sure("decimal", "\",\"".to_owned()))
 }
 
 /// The path of what a path is in.

@@ -18,9 +18,10 @@ impl Finder<'_> {
             None => vec![self.id("id")],
         };
         let id = self.taken.last().cloned();
-        let before = self.parents(&mut fields);
+        let mut before = self.parents(&mut fields);
         let reviews = self.review_in_list(id.as_deref());
-        let pairs = self.pairs_of_columns();
+        let (lists, pairs) = self.pairs_of_columns();
+        before.extend(lists);
         fields.push(self.name(id.as_deref()));
         let isbn = self.look_for("isbn", |facts| !facts.listed);
         fields.push(kind(isbn.is_some()));
@@ -36,13 +37,7 @@ impl Finder<'_> {
             let remark = self.names_of_pictures();
             self.remarks.extend(remark);
         }
-        if let Some(isbn) = isbn.filter(|isbn| !self.is_taken(isbn)) {
-            self.taken.push(isbn.clone());
-            tables.push(GuessedTable {
-                setting: "[product.details]".to_owned(),
-                lines: vec![sure("isbn", self.at(&isbn))],
-            });
-        }
+        tables.extend(isbn.and_then(|isbn| self.book(isbn)));
         tables.extend(self.specs(pairs));
         tables.extend(reviews);
         Guesses {
@@ -53,6 +48,29 @@ impl Finder<'_> {
             remarks: std::mem::take(&mut self.remarks),
             ..Guesses::default()
         }
+    }
+
+    /// The details of a book.
+    fn book(&mut self, isbn: String) -> Option<GuessedTable> {
+        let mut lines = Vec::new();
+        if !self.is_taken(&isbn) {
+            lines.push(sure("isbn", self.at(&isbn)));
+            self.taken.push(isbn);
+        }
+        if let Some(path) = self.find("authors", |facts| facts.texts > 0) {
+            let several = self
+                .facts(&path)
+                .is_some_and(|facts| facts.all().any(|text| text.contains(',')));
+            let cut = if several { ", cut_at = \",\"" } else { "" };
+            let each = quoted(super::texts::plain(&path));
+            let fields = "{ name = \".\", role = { value = \"author\" } }";
+            let value = format!("{{ each = {each}{cut}, fields = {fields} }}");
+            lines.push(sure("contributors", value));
+        }
+        (!lines.is_empty()).then(|| GuessedTable {
+            setting: "[product.details]".to_owned(),
+            lines,
+        })
     }
 
     /// The id of the rows: by its name, otherwise a path, or several, with other values in each row.

@@ -43,7 +43,7 @@ impl Finder<'_> {
         let highest = facts
             .and_then(|facts| facts.range)
             .map_or(5.0, |(_, high)| high);
-        fields.push(rating(&self.at(&signs.rating), highest));
+        fields.push(self.rating_of(&signs.rating, highest));
         for (setting, path) in [("title", &signs.title), ("body", &signs.body)] {
             fields.extend(path.as_ref().map(|path| self.text_of_review(setting, path)));
         }
@@ -121,6 +121,21 @@ impl Finder<'_> {
             body,
             title,
         })
+    }
+
+    /// The rating at a path, whose scale may stand beside it.
+    fn rating_of(&self, path: &str, highest: f64) -> Guess {
+        let beside = path
+            .strip_suffix(".#text")
+            .map(|element| [format!("{element}.@min"), format!("{element}.@max")]);
+        let scale = beside.filter(|scale| scale.iter().all(|path| self.facts(path).is_some()));
+        match scale {
+            Some(scale) => sure(
+                "rating",
+                format!("{{ from = {}, scale = {} }}", self.at(path), list(&scale)),
+            ),
+            None => rating(&self.at(path), highest),
+        }
     }
 
     /// The id of a review: its own, otherwise a digest of what makes it this one.
@@ -321,10 +336,9 @@ pub(super) fn date(setting: &str, from: &str, dates: &Dates) -> Guess {
         .chain(["on_bad = \"drop_value\"".to_owned()])
         .collect();
     let value = super::texts::field(from, &settings);
-    if dates.unsure {
-        unsure(setting, value, "the day may be the month")
-    } else {
-        sure(setting, value)
+    match dates.remark() {
+        Some(remark) => unsure(setting, value, remark),
+        None => sure(setting, value),
     }
 }
 

@@ -166,7 +166,7 @@ impl Finder<'_> {
         let mut lines = vec![sure("type", "\"date\"".to_owned())];
         if !dates.patterns.is_empty() {
             let mut line = sure("date", super::texts::one_or_list(&dates.patterns));
-            line.unsure = dates.unsure.then(|| "the day may be the month".to_owned());
+            line.unsure = dates.remark().map(str::to_owned);
             lines.push(line);
         }
         Some(lines)

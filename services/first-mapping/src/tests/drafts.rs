@@ -7,7 +7,7 @@ use vitrine_formats::Feed;
 use vitrine_ingest::Mapping;
 use vitrine_ingest::draft::{Drafter, LineStatus};
 use vitrine_model::import::{ProductDraft, ReviewDraft};
-use vitrine_model::product::{Book, Details, Media};
+use vitrine_model::product::{Details, Media};
 
 /// What a feed becomes by a mapping: a line for each field, what is refused, and how many there are.
 pub(super) fn drafted(feed: &Path, mapping: &Path) -> String {
@@ -73,11 +73,13 @@ fn show_product(product: &ProductDraft, line: u64, out: &mut String) {
         let (kind, value) = (spec.value.value_type(), spec.value.display());
         let _ = writeln!(out, "  spec: {} = {value} ({kind})", spec.key);
     }
-    if let Details::Book(Book {
-        isbn: Some(isbn), ..
-    }) = &product.details
-    {
-        let _ = writeln!(out, "  detail: isbn = {isbn}");
+    if let Details::Book(book) = &product.details {
+        if let Some(isbn) = &book.isbn {
+            let _ = writeln!(out, "  detail: isbn = {isbn}");
+        }
+        for contributor in &book.contributors {
+            let _ = writeln!(out, "  detail: contributor = {}", contributor.name);
+        }
     }
 }
 

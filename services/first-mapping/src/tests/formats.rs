@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 38] = [
+const FEEDS: [(&str, usize); 39] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -22,13 +22,13 @@ const FEEDS: [(&str, usize); 38] = [
     ("coffee.csv", 9),
     ("discogs.xml", 11),
     ("medusa.csv", 11),
-    ("vendure.csv", 6),
+    ("vendure.csv", 7),
     ("movies.json", 9),
     ("bmecat-one.xml", 10),
     ("icecat.xml", 10),
     ("gdsn.xml", 7),
     ("preisliste.csv", 7),
-    ("magento.csv", 8),
+    ("magento.csv", 9),
     ("prestashop.csv", 8),
     ("spanish.csv", 8),
     ("polish.csv", 7),
@@ -43,6 +43,7 @@ const FEEDS: [(&str, usize); 38] = [
     ("shop-api.json", 9),
     ("amazon-flat.tsv", 6),
     ("amazon-reviews.jsonl", 8),
+    ("erp.csv", 6),
 ];
 
 /// The number of lines of a file that are among those of a text.
