@@ -179,8 +179,13 @@ pub(super) fn open(
     for at in 0..zip.len() {
         let entry = zip.by_index_raw(at).map_err(|error| failed(&error))?;
         let name = entry.name().map_err(|error| failed(&error))?.into_owned();
-        let is_wanted = kind.is_some() || wanted(&name, pattern);
-        if !entry.is_dir() && is_wanted {
+        if entry.is_dir() {
+            continue;
+        }
+        if kind.is_some() {
+            // Most parts of a spreadsheet are not read: one that cannot be is not missed.
+            members.extend(member(&entry, name).ok());
+        } else if wanted(&name, pattern) {
             members.push(member(&entry, name)?);
         }
     }

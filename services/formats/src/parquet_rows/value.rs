@@ -116,11 +116,18 @@ fn group(row: &Row, kinds: &[Kind], reading: &mut Reading) -> Value {
 fn list(items: &List, kind: &Kind, reading: &mut Reading) -> Value {
     let mut values = Vec::new();
     for item in items.elements() {
+        if reading.is_full(0) {
+            break;
+        }
         match (item, kind) {
             // Lists of older writers are given as the only item of a list.
             (Field::ListInternal(inner), Kind::Leaf(_) | Kind::Group(_)) => {
-                let inner = inner.elements().iter();
-                values.extend(inner.map(|item| value(item, kind, reading)));
+                for item in inner.elements() {
+                    if reading.is_full(0) {
+                        break;
+                    }
+                    values.push(value(item, kind, reading));
+                }
             }
             _ => values.push(value(item, kind, reading)),
         }
