@@ -395,6 +395,49 @@ fn a_product_of_a_newer_release_is_named_and_does_not_stop_the_others() {
 }
 
 #[test]
+fn a_product_that_the_database_refuses_to_write_does_not_stop_the_others() {
+    test(async |app| {
+        app.has(stock()).await;
+        // A field that no edit touches breaks the validator of the collection.
+        let products = app.direct().collection::<Document>("products");
+        let broken = |slot: mongodb::bson::Bson| {
+            let set = doc! { "$set": { "slot": slot } };
+            let update = products.update_one(doc! { "name": "Lamp 3" }, set);
+            update.bypass_document_validation(true)
+        };
+        broken("none".into()).await.unwrap();
+        let first = started(
+            app,
+            json!({ "filter": { "category": ["lamps"] }, "change": { "brand": "Fell" } }),
+        )
+        .await;
+        let second = started(
+            app,
+            json!({ "filter": { "category": ["kitchen"] }, "change": { "brand": "Fell" } }),
+        )
+        .await;
+        work(app).await;
+        let expected = counts([("products", 5), ("changed", 4), ("refused", 1)]);
+        assert_eq!(
+            bulk_change(app, &first).await,
+            ("DONE".to_owned(), expected)
+        );
+        let expected = counts([("products", 1), ("changed", 1)]);
+        assert_eq!(
+            bulk_change(app, &second).await,
+            ("DONE".to_owned(), expected)
+        );
+        let slot = app.documents("products", doc! { "name": "Lamp 1" }).await;
+        assert!(slot[0].get_i32("slot").is_ok());
+        let id = app.documents("products", doc! { "name": "Lamp 3" }).await[0]
+            .get_i64("_id")
+            .unwrap();
+        let slot = vitrine_model::derived::slot(ProductId::from_i64(id));
+        broken(i32::from(slot).into()).await.unwrap();
+    });
+}
+
+#[test]
 fn bulk_changes_are_made_one_after_the_other_and_listed() {
     test(async |app| {
         app.has(stock()).await;

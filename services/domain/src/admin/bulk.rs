@@ -13,9 +13,9 @@ use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::Spec;
 use vitrine_model::text::excerpt;
 use vitrine_model::worker::WorkerRun;
-use vitrine_storage::StorageError;
 use vitrine_storage::bulk::{BulkFilter, NewBulkChange, OpenBulkChange, WaitingItem};
 use vitrine_storage::write::{Answer, WriteUnit};
+use vitrine_storage::{StorageError, Store};
 
 use super::answers::StorableAnswer;
 use super::commands::{Attempt, Change, Command, Step};
@@ -288,7 +288,14 @@ impl Catalog {
             return self.end_bulk_change(&open, BulkState::Stopped).await;
         };
         for item in items {
-            self.change_one(&open, &edits, item).await?;
+            match self.change_one(&open, &edits, item).await {
+                // Tried again and again, it would stop all products behind it, and all later changes.
+                Err(DomainError::Internal(error)) => {
+                    tracing::error!(product = %item.product, %error, "a product of a bulk change cannot be written");
+                    self.refuse_one(id, item).await?;
+                }
+                done => done?,
+            }
         }
         Ok(WorkerRun {
             done,
@@ -311,6 +318,12 @@ impl Catalog {
             backlog: 1,
             ..WorkerRun::default()
         })
+    }
+
+    /// Stores that a product of a bulk change cannot be written.
+    async fn refuse_one(&self, job: BulkChangeId, item: WaitingItem) -> Result<(), DomainError> {
+        self.maintain(|store| async move { store_refusal(&store, job, item, UNWRITABLE).await })
+            .await
     }
 
     /// Changes a product of a bulk change, and stores the outcome.
@@ -552,13 +565,7 @@ impl BulkOne {
         at: &Attempt,
         message: &str,
     ) -> Result<Step<()>, StorageError> {
-        let mut own = at.store().begin_write().await?;
-        let outcome = (BulkOutcome::Refused, Some(message));
-        if own.store_bulk_outcome(self.job, self.item, outcome).await? {
-            own.commit().await?;
-        } else {
-            own.abort().await;
-        }
+        store_refusal(at.store(), self.job, self.item, message).await?;
         Ok(Step::refused(Vec::new(), None))
     }
 
@@ -580,6 +587,25 @@ impl BulkOne {
             Step::refused(Vec::new(), None)
         })
     }
+}
+
+/// Why a product is refused whose write the database refuses.
+const UNWRITABLE: &str = "the database refuses to write it; the log of the service has the reason";
+
+/// Stores that a product is refused, in a transaction of its own.
+async fn store_refusal(
+    store: &Store,
+    job: BulkChangeId,
+    item: WaitingItem,
+    message: &str,
+) -> Result<(), StorageError> {
+    let mut own = store.begin_write().await?;
+    let outcome = (BulkOutcome::Refused, Some(message));
+    if own.store_bulk_outcome(job, item, outcome).await? {
+        return own.commit().await;
+    }
+    own.abort().await;
+    Ok(())
 }
 
 /// The refusals as one text.

@@ -176,6 +176,46 @@ fn fields_details_and_specs_are_edited_and_refusals_stand_at_their_fields() {
 }
 
 #[test]
+fn what_an_admin_has_edited_is_given_back_to_the_feeds_beside_its_field() {
+    in_console("admin", &[], async |browser, address| {
+        let id = edit(browser, address, "karst-monitor-1").await;
+        let before = read(address, "karst-monitor-1").await;
+        browser
+            .eval("document.querySelector('#product-name').select()")
+            .await;
+        browser.write("Karst, the good one").await;
+        save(browser).await;
+        browser.wait(SAVED).await;
+        let note = "[...document.querySelectorAll('form .hint')].find(one => one.textContent.startsWith('name: edited by'))";
+        browser.wait(note).await;
+        let said = browser.eval(&format!("{note}.textContent")).await;
+        let name = before["name"].as_str().unwrap();
+        assert!(
+            said.to_string().contains(&format!("Feeds say: {name}")),
+            "{said}"
+        );
+        browser
+            .click_text("form .hint .link", "Give name back to the feeds")
+            .await;
+        browser.wait(&format!("!({note})")).await;
+        browser
+            .wait(&format!(
+                "document.querySelector('#product-name').value === {}",
+                before["name"]
+            ))
+            .await;
+        assert_eq!(
+            read(address, "karst-monitor-1").await["name"],
+            before["name"]
+        );
+        browser.open(&format!("/console/products/{id}")).await;
+        browser
+            .wait("document.querySelector('[aria-labelledby=history] tbody tr')?.textContent.includes('Given back to the feeds')")
+            .await;
+    });
+}
+
+#[test]
 fn a_history_says_who_changed_what_and_restores_it() {
     in_console("admin", &[], async |browser, address| {
         let id = edit(browser, address, "night-train").await;

@@ -9,7 +9,6 @@ use vitrine_formats::{Feed, Row};
 use super::*;
 
 #[path = "../../../../formats/src/fixtures.rs"]
-#[expect(dead_code, reason = "some are for the tests of vitrine-formats")]
 mod fixtures;
 
 use fixtures::{gzipped, parquet_file, xlsx, zipped};
