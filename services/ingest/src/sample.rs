@@ -31,6 +31,8 @@ pub struct SampleRow {
     pub line: u64,
     /// The row as JSON, shortened.
     pub row: String,
+    /// Why cells have no value although they are not empty.
+    pub cells: Vec<String>,
     /// The products and reviews.
     pub records: Vec<SampleRecord>,
 }
@@ -74,15 +76,20 @@ fn sample(feed: Feed, mapping: &Mapping, rows: usize) -> Sample {
         .take(rows);
     for line in lines {
         let number = line.number;
-        sample.rows.push(match line.row {
+        let cells = line.cells.iter();
+        let cells = cells.map(|cell| format!("{} ({}) {}", cell.cell, cell.column, cell.reason));
+        let mut row = match line.row {
             Row::Object(row) => drafter.sample(number, row),
             Row::Unreadable(reason) | Row::Broken(reason) => SampleRow {
                 line: number,
                 row: format!("the line {reason}"),
+                cells: Vec::new(),
                 records: Vec::new(),
             },
             Row::Blank | Row::Gathered => continue,
-        });
+        };
+        row.cells.extend(cells);
+        sample.rows.push(row);
     }
     sample.unmatched = drafter.unmatched();
     sample
@@ -102,6 +109,7 @@ impl Drafter<'_> {
         SampleRow {
             line,
             row: vitrine_model::text::excerpt(&row.to_string(), MAX_ROW_CHARACTERS).text,
+            cells: Vec::new(),
             records,
         }
     }
@@ -135,6 +143,9 @@ impl fmt::Display for Sample {
         writeln!(f, "{}", self.read_as)?;
         for row in &self.rows {
             writeln!(f, "line {}: {}", row.line, row.row)?;
+            for cell in &row.cells {
+                writeln!(f, "  {cell}")?;
+            }
             if row.records.is_empty() {
                 writeln!(f, "  nothing")?;
             }

@@ -149,6 +149,13 @@ const EXAMPLES: &[Example] = &[
         "media: https://e.org/1.jpg https://e.org/2.jpg",
     ),
     (
+        "the first two pictures",
+        At::Product,
+        &[r#"media = { each = "images", url = ".", first = 2 }"#],
+        r#"{"images": ["https://e.org/1.jpg", "https://e.org/2.jpg", "https://e.org/3.jpg"]}"#,
+        "media: https://e.org/1.jpg https://e.org/2.jpg",
+    ),
+    (
         "a value in some rows only",
         At::Product,
         &[r#"sku = { from = "ean", where = { type = { not = "bundle" } } }"#],
