@@ -52,6 +52,22 @@ impl Finder<'_> {
         Some(super::texts::plain(found).to_owned())
     }
 
+    /// All paths of an item of a list whose last step has a word of a meaning, the best first.
+    pub(super) fn all_inside(&self, list: &str, meaning: &str) -> Vec<String> {
+        let best = self.inside(list, meaning);
+        let others = self
+            .paths
+            .all()
+            .filter(|(_, facts)| facts.known > 0)
+            .filter_map(|(path, facts)| {
+                let inside = path.strip_prefix(list)?.strip_prefix('.')?;
+                let means = meanings::rank(meaning, &facts.heading.words).is_some();
+                (means && Some(inside) != best.as_deref()).then(|| inside.to_owned())
+            });
+        let others: Vec<String> = others.collect();
+        best.into_iter().chain(others).collect()
+    }
+
     pub(super) fn values_in(&self, list: &str, inside: &str) -> Vec<&str> {
         let (one, several) = (format!("{list}.{inside}"), format!("{list}.{inside}[]"));
         let facts = [one, several];

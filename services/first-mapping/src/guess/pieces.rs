@@ -48,12 +48,14 @@ struct Pieces {
     key: String,
     value: String,
     unit: Option<String>,
+    /// Another path that has the unit of other items: `unitText` beside `unitCode`.
+    other_unit: Option<String>,
 }
 
 impl Pieces {
     /// A condition on the key of an item.
     fn condition(&self, test: &str) -> String {
-        format!("{{ {} = {test} }}", super::texts::key_of(&self.key))
+        format!("{} = {test}", super::texts::key_of(&self.key))
     }
 }
 
@@ -83,12 +85,14 @@ impl Finder<'_> {
         );
         let is_flat = |path: &str| !path.contains("[]");
         let pieces = key != value && is_flat(&key) && is_flat(&value);
-        pieces.then(|| Pieces {
-            unit: self
-                .inside(list, "piece_unit")
-                .filter(|unit| *unit != key && *unit != value),
+        let mut units = self.all_inside(list, "piece_unit").into_iter();
+        let mut units = units.by_ref().filter(|unit| *unit != key && *unit != value);
+        let (unit, other_unit) = (units.next(), units.next());
+        pieces.then_some(Pieces {
             key,
             value,
+            unit,
+            other_unit,
         })
     }
 
@@ -119,13 +123,24 @@ impl Finder<'_> {
             &kinds.secret,
         ];
         let others: Vec<&str> = typed.into_iter().flatten().copied().collect();
+        let mut conditions = Vec::new();
         if !others.is_empty() {
+            conditions.push(pieces.condition(&format!("{{ not = {} }}", texts(&others))));
+        }
+        let mut rules = Vec::new();
+        if let Some(other) = &pieces.other_unit {
+            let known =
+                |known: bool| format!("{} = {{ known = {known} }}", super::texts::key_of(other));
+            conditions.push(known(false));
+            rules.push(self.rule_of_other_unit(list, pieces, other, &known(true)));
+        }
+        if !conditions.is_empty() {
             base.push(sure(
                 "where_item",
-                pieces.condition(&format!("{{ not = {} }}", texts(&others))),
+                format!("{{ {} }}", conditions.join(", ")),
             ));
         }
-        let mut rules = vec![rule(base)];
+        rules.insert(0, rule(base));
         for (kind, keys) in [
             ("quantity", &kinds.quantities),
             ("number", &kinds.numbers),
@@ -141,10 +156,37 @@ impl Finder<'_> {
             if kind == "boolean" {
                 lines.extend(yes_and_no(&kinds.words));
             }
-            lines.push(sure("where_item", pieces.condition(&texts(keys))));
+            let condition = pieces.condition(&texts(keys));
+            lines.push(sure("where_item", format!("{{ {condition} }}")));
             rules.push(rule(lines));
         }
         rules
+    }
+
+    /// The rule for the items that have their unit elsewhere.
+    fn rule_of_other_unit(
+        &self,
+        list: &str,
+        pieces: &Pieces,
+        unit: &str,
+        test: &str,
+    ) -> GuessedTable {
+        let mut lines = self.base_rule(list, pieces);
+        lines.truncate(3);
+        lines.push(sure("unit_from", quoted(unit)));
+        lines.extend(unit_values(&self.values_in(list, unit), &self.units));
+        let comma = self
+            .lines
+            .items(list)
+            .into_iter()
+            .filter(|item| text_at(item, unit).is_some());
+        let values: Vec<&str> = comma
+            .filter_map(|item| text_at(item, &pieces.value))
+            .collect();
+        lines.extend(decimal_comma(&values));
+        lines.push(sure("also", "true".to_owned()));
+        lines.push(sure("where_item", format!("{{ {test} }}")));
+        rule(lines)
     }
 
     fn base_rule(&self, list: &str, pieces: &Pieces) -> Vec<Guess> {
