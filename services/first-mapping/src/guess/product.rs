@@ -217,19 +217,22 @@ impl Finder<'_> {
     /// The setting that removes the apostrophe which exporters put before what a spreadsheet would
     /// take for a formula.
     pub(super) fn apostrophes(&self, path: &str) -> Vec<String> {
+        let found = self.formulas(path);
+        let setting = (!found.is_empty()).then(|| format!("replace = {}", table(&found)));
+        setting.into_iter().collect()
+    }
+
+    /// What exporters made of signs at the beginning of the texts of a path, and these signs.
+    fn formulas(&self, path: &str) -> Vec<(&'static str, &'static str)> {
         let facts = self.facts(path);
-        let starts = |sign: &&&str| {
+        let starts = |sign: &&&'static str| {
             facts.is_some_and(|facts| facts.all().any(|text| text.starts_with(**sign)))
         };
-        let found: Vec<(&str, &str)> = FORMULAS
+        FORMULAS
             .iter()
             .filter(starts)
             .map(|sign| (*sign, &sign[1..]))
-            .collect();
-        if found.is_empty() {
-            return Vec::new();
-        }
-        vec![format!("replace = {}", table(&found))]
+            .collect()
     }
 
     fn description(&mut self) -> Option<Guess> {
@@ -253,11 +256,18 @@ impl Finder<'_> {
         if facts.iter().any(|facts| facts.have_html()) {
             settings.push("html = \"page\"".to_owned());
         }
-        let breaks = facts
+        let mut replaced: Vec<String> = found
             .iter()
-            .any(|facts| facts.all().any(|text| text.contains("\\n")));
-        if breaks {
-            settings.push("replace = { '\\n' = \"\\n\" }".to_owned());
+            .flat_map(|path| self.formulas(path))
+            .map(|(sign, plain)| format!("{} = {}", key_of(sign), quoted(plain)))
+            .collect();
+        replaced.dedup();
+        let breaks = |facts: &&Facts| facts.all().any(|text| text.contains("\\n"));
+        if facts.iter().any(breaks) {
+            replaced.push("'\\n' = \"\\n\"".to_owned());
+        }
+        if !replaced.is_empty() {
+            settings.push(format!("replace = {{ {} }}", replaced.join(", ")));
         }
         let paths: Vec<String> = found.iter().map(|path| self.bare(path)).collect();
         let value = field(&one_or_list(&paths), &settings);
