@@ -129,6 +129,9 @@ fn settings(out: &mut String, form: &FeedForm) -> std::fmt::Result {
     if let Some(delimiter) = form.delimiter.filter(|delimiter| *delimiter != b',') {
         writeln!(out, "delimiter = {:?}", char::from(delimiter).to_string())?;
     }
+    if let Some(escape) = form.escape {
+        writeln!(out, "escape = {:?}", char::from(escape).to_string())?;
+    }
     if let Some(rows) = form
         .rows
         .as_ref()

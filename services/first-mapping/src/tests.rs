@@ -173,6 +173,43 @@ fn numbers_in_text_become_numbers_unless_they_look_like_names() {
     assert!(!text.contains("\"phone\"]"), "{text}");
 }
 
+#[test]
+fn the_settings_of_a_table_are_found_out() {
+    let feed = "sku,name,price\nL1,\"Screen 17\\\" wide\",12.90\nL2,\"Clip, \\\"red\\\"\",19.90\n";
+    let (text, rejected) = mapped("spark.csv", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(&text, &["escape = \"\\\\\""]);
+    let feed = "sep=;\nsku;name;price\nL1;Lamp;12,90\nL2;Clip;19,90\n";
+    let (text, rejected) = mapped("excel.csv", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(&text, &["delimiter = \";\""]);
+}
+
+#[test]
+fn grouped_numbers_are_read_as_the_file_writes_them() {
+    let english = "id,name,weight,price\nW1,Pot,\"1,800\",\"1,299.00\"\nW2,Pan,\"2,500\",89.90\nW3,Lid,750,12.50\n";
+    let (text, _) = mapped("english.csv", english);
+    has(&text, &["path = [\"weight\"]", "thousands = \",\""]);
+    let german = "id;name;gewicht;preis\nW1;Topf;1.800;1.299,00\nW2;Pfanne;2.500;89,90\n";
+    let (text, _) = mapped("german.csv", german);
+    has(
+        &text,
+        &[
+            "path = [\"gewicht\"]",
+            "thousands = \".\"",
+            "decimal = \",\"",
+        ],
+    );
+    let (text, _) = mapped("alone.csv", "id;name;load\n1;Pot;1,800\n2;Pan;2,500\n");
+    has(
+        &text,
+        &[
+            "# unsure: whether numbers such as 1,800 are above a thousand",
+            "thousands = \",\"",
+        ],
+    );
+}
+
 /// The folder with the feeds.
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
