@@ -47,7 +47,12 @@ const FORMATS: [KnownFormat; 9] = [
     KnownFormat {
         name: "Judge.me's export",
         mapping: "judgeme",
-        paths: &["product_handle", "reviewer_email", "review_date", "picture_urls"],
+        paths: &[
+            "product_handle",
+            "reviewer_email",
+            "review_date",
+            "picture_urls",
+        ],
     },
     KnownFormat {
         name: "Loox's export",
