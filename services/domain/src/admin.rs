@@ -28,6 +28,7 @@ pub mod imports;
 mod keys;
 pub(crate) mod merges;
 mod products;
+mod releases;
 mod reverts;
 mod specs;
 mod suppliers;

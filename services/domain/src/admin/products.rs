@@ -1,7 +1,5 @@
 //! Creating and changing products.
 
-use std::collections::HashSet;
-
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::contribution::{Contribution, ProductField};
 use vitrine_model::fold::Computed;
@@ -28,7 +26,7 @@ use super::{
     DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
     specs,
 };
-use crate::import::merge::{Merged, present, said, write};
+use crate::import::merge::Merged;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::specs::{less_used, with_current_keys};
@@ -85,20 +83,6 @@ impl Catalog {
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::RemoveSpecs(refs.clone());
         let named = ("removeSpecs", &*id.to_string(), &refs);
-        self.execute(request, named, ChangeProduct { id, edit })
-            .await
-    }
-
-    /// Gives fields of a product that people have edited back to the feeds. Fields that nobody has
-    /// edited are ignored.
-    pub async fn release_fields(
-        &self,
-        request: MutationRequest,
-        id: ProductId,
-        fields: Vec<String>,
-    ) -> Result<Outcome<ProductView>, DomainError> {
-        let edit = Edit::Release(fields.clone());
-        let named = ("releaseFields", &*id.to_string(), &fields);
         self.execute(request, named, ChangeProduct { id, edit })
             .await
     }
@@ -299,23 +283,12 @@ impl Command for ChangeProduct {
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(self.as_seen_by_caller(refusals), Some(view)));
         }
-        self.keep_contributions(&before, &mut draft, unit).await?;
+        draft.keep_contributions(&before, unit).await?;
         if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
-        let by = match self.edit {
-            Edit::Revert(revision) => at.by.reverting_to(revision),
-            Edit::Release(_) => ChangedBy {
-                origin: ChangeOrigin::Release,
-                ..at.by.clone()
-            },
-            Edit::Bulk(_) => ChangedBy {
-                origin: ChangeOrigin::BulkChange,
-                ..at.by.clone()
-            },
-            _ => at.by.clone(),
-        };
+        let by = self.by(at);
         let replaced = unit
             .replace_product(&draft.product, (before.revision, Some(&by)), encoding)
             .await;
@@ -343,6 +316,20 @@ impl Command for ChangeProduct {
 }
 
 impl ChangeProduct {
+    /// Who makes the change, and by what.
+    fn by(&self, at: &Attempt) -> ChangedBy {
+        let of = |origin| ChangedBy {
+            origin,
+            ..at.by.clone()
+        };
+        match self.edit {
+            Edit::Revert(revision) => at.by.reverting_to(revision),
+            Edit::Release(_) => of(ChangeOrigin::Release),
+            Edit::Bulk(_) => of(ChangeOrigin::BulkChange),
+            _ => at.by.clone(),
+        }
+    }
+
     async fn edit(&self, draft: &mut Draft<'_>, unit: &mut WriteUnit) -> Result<(), StorageError> {
         match &self.edit {
             Edit::Patch(patch) => draft.apply(patch, unit).await?,
@@ -364,25 +351,6 @@ impl ChangeProduct {
             Edit::Bulk(edits) => draft.apply_all(edits, unit).await?,
         }
         Ok(())
-    }
-
-    /// Stores what the sources of a product say as soon as that no longer follows from the product, and
-    /// deletes it when it does again.
-    async fn keep_contributions(
-        &self,
-        before: &Product,
-        draft: &mut Draft<'_>,
-        unit: &mut WriteUnit,
-    ) -> Result<(), StorageError> {
-        let released = draft.said.take();
-        if draft.product.has_contributions() && !before.has_contributions() {
-            let said = present(before);
-            return unit.insert_contributions(before.id, said).await;
-        }
-        match released {
-            Some(said) => unit.set_contributions(&draft.product, &said).await,
-            None => Ok(()),
-        }
     }
 
     /// Returns the refusals with paths that exist in the input: that of a revert has no fields, only a
@@ -408,13 +376,13 @@ impl ChangeProduct {
 }
 
 /// The new state of a product, with its errors and the spec keys it introduces.
-struct Draft<'a> {
-    product: Product,
-    at: &'a Attempt,
-    errors: ValidationErrors,
+pub(super) struct Draft<'a> {
+    pub(super) product: Product,
+    pub(super) at: &'a Attempt,
+    pub(super) errors: ValidationErrors,
     new_keys: Vec<SpecKey>,
     /// What its sources say, if an edit changes it.
-    said: Option<Vec<Contribution>>,
+    pub(super) said: Option<Vec<Contribution>>,
 }
 
 impl<'a> Draft<'a> {
@@ -532,65 +500,6 @@ impl<'a> Draft<'a> {
         }
         self.product.specs = self.read_specs(&content.specs);
         self.set_supplier(content.supplier, unit).await
-    }
-
-    /// Gives fields back to the feeds: they get what the sources say of them. A required field of which
-    /// the sources say nothing stays.
-    async fn release(
-        &mut self,
-        names: &[String],
-        unit: &mut WriteUnit,
-    ) -> Result<(), StorageError> {
-        let dictionary = &self.at.reference.dictionary;
-        let mut overrides = self.product.overrides.current(dictionary);
-        let mut released = HashSet::new();
-        for (at, name) in names.iter().enumerate() {
-            match OwnedField::named(name) {
-                None => self.errors.invalid(&[&"fields", &at], no_field(name)),
-                Some(field) => {
-                    let field = field.current(dictionary);
-                    if overrides.release(&field) {
-                        released.insert(field);
-                    }
-                }
-            }
-        }
-        let stored = unit.contributions(self.product.id).await?;
-        let mut all = stored.map(|stored| stored.all).unwrap_or_default();
-        let said = said(&all, dictionary);
-        let rekinds = said
-            .kind
-            .as_ref()
-            .is_some_and(|kind| *kind != self.product.kind);
-        if rekinds
-            && released.contains(&OwnedField::Field(ProductField::Kind))
-            && overrides.has(&OwnedField::Field(ProductField::Details))
-        {
-            let message = "the feeds say another kind; give back details as well, which are those of this kind";
-            self.errors.invalid(&[&"fields"], message);
-        }
-        if released.is_empty() || !self.errors.is_empty() {
-            return Ok(());
-        }
-        self.product.overrides = overrides;
-        if all.is_empty() {
-            return Ok(());
-        }
-        let supplier = match said.supplier {
-            Some(id) => unit.supplier(id).await?,
-            None => None,
-        };
-        let supplier = supplier.map(|supplier| supplier.extract(self.at.now));
-        self.product = write(self.product.clone(), &said, supplier, &released);
-        if released.contains(&OwnedField::Sku) {
-            // Nothing stores what a source says of it: the next import of its row is no repetition.
-            for one in &mut all {
-                one.source.digest.clear();
-            }
-            self.product.sources = all.iter().map(|one| one.source.clone()).collect();
-        }
-        self.said = Some(all);
-        Ok(())
     }
 
     fn set_category(&mut self, slug: &str) {
@@ -885,18 +794,6 @@ fn awaited(sku: &str) -> UserError {
 }
 
 /// The product as it is now stored.
-/// The reason for refusing the name of a field.
-fn no_field(name: &str) -> String {
-    let fields = ProductField::ALL.into_iter();
-    let fields = fields.filter(|field| *field != ProductField::Specs);
-    let fields: Vec<&str> = fields.map(ProductField::name).collect();
-    let shown = vitrine_model::text::excerpt(name, 80).text;
-    format!(
-        "{shown:?} is not a field that people can keep from feeds: sku, {}, or specs.KEY",
-        fields.join(", ")
-    )
-}
-
 async fn stored(
     unit: &mut WriteUnit,
     draft: &Draft<'_>,
