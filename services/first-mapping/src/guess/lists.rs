@@ -80,67 +80,69 @@ impl Finder<'_> {
 
     /// The price in a list of offers: the one that shoppers see, otherwise that of the first.
     pub(super) fn price_in_list(&mut self) -> Option<Guess> {
-        let lists = self.in_lists("price", Facts::are_mostly_numbers);
-        let (list, path) = lists.into_iter().find(|(list, _)| {
-            let steps = steps(list);
-            !steps
-                .iter()
-                .any(|step| meanings::rank("elsewhere", &Heading::read(step).words).is_some())
-        })?;
+        let (list, path) = self.list_of_prices()?;
         let name = list.strip_suffix("[]").unwrap_or(&list).to_owned();
-        let first = |inside: &str| quoted(&format!("{name}[0].{inside}"));
-        let amount = path
-            .strip_prefix(&format!("{list}."))
-            .unwrap_or(&path)
-            .to_owned();
-        let mut remarks = vec![format!(
-            "a product has one price; this is that of the first of {name}"
-        )];
-        let mut from = first(&amount);
-        let kind = self.inside(&list, "price_type");
-        if let Some(kind) = &kind {
-            let kinds = self.values_in(&list, kind);
-            let chosen = recommended(&kinds);
-            if !kinds.is_empty() && kinds.iter().all(|kind| is_cost(kind)) {
-                self.remarks.push(format!(
-                    "{name} has what the shop pays only, which is no price: {}",
-                    kinds.join(", ")
-                ));
-                self.taken.push(list);
-                return None;
-            }
-            if !chosen.is_empty() {
-                let paths: Vec<String> = chosen
-                    .iter()
-                    .map(|word| format!("{name}[{kind}={word}].{amount}"))
-                    .collect();
-                from = super::texts::one_or_list(&paths);
-                remarks = vec![format!(
-                    "the price that shoppers see, by {kind}: {}",
-                    kinds.join(", ")
-                )];
-            } else if let Some(one) = kinds.first().filter(|_| (2..=10).contains(&kinds.len())) {
-                remarks.push(format!(
-                    "{name}[{kind}={one}] instead of {name}[0] takes it by {kind}: {}",
-                    kinds.join(", ")
-                ));
-            }
-        }
-        let values = self.values_in(&list, &amount);
-        let signs = Signs::of(values.iter().copied()).map(|signs| signs.form(&self.signs));
+        let amount = path.strip_prefix(&format!("{list}.")).unwrap_or(&path);
+        let (from, remark) = self.price_of(&list, &name, amount)?;
+        let values = self.values_in(&list, amount);
+        let signs = Signs::of(values.into_iter()).map(|signs| signs.form(&self.signs));
         let mut settings = signs.map_or(Vec::new(), |form| super::amounts::number_settings(&form));
         settings.push("on_bad = \"drop_value\"".to_owned());
         let amount = field(&from, &settings);
-        let currency = if let Some(currency) = self.inside(&list, "currency") {
-            first(&currency)
-        } else {
-            remarks.push("no path has a currency, and EUR is a guess".to_owned());
-            "{ value = \"EUR\" }".to_owned()
+        let (currency, guess) = match self.inside(&list, "currency") {
+            Some(currency) => (quoted(&format!("{name}[0].{currency}")), ""),
+            None => (
+                "{ value = \"EUR\" }".to_owned(),
+                "; no path has a currency, and EUR is a guess",
+            ),
         };
         // Nothing else of an offer is a spec.
         self.taken.push(list);
         let value = format!("{{ amount = {amount}, currency = {currency} }}");
-        Some(unsure("price", value, remarks.join("; ")))
+        Some(unsure("price", value, remark + guess))
+    }
+
+    /// A list with prices, and the path of their amounts.
+    fn list_of_prices(&self) -> Option<(String, String)> {
+        let mut lists = self.in_lists("price", Facts::are_mostly_numbers);
+        let values = self.in_lists("piece_value", Facts::are_mostly_numbers);
+        lists.extend(values.into_iter().filter(|(list, _)| are_prices(list)));
+        let elsewhere =
+            |step: &String| meanings::rank("elsewhere", &Heading::read(step).words).is_some();
+        let mut lists = lists.into_iter();
+        lists.find(|(list, _)| !steps(list).iter().any(elsewhere))
+    }
+
+    /// The path, or the paths, of the price in a list, and what is unsure about it; `None` if the
+    /// list has what the shop pays only.
+    fn price_of(&mut self, list: &str, name: &str, amount: &str) -> Option<(String, String)> {
+        let first = quoted(&format!("{name}[0].{amount}"));
+        let remark = format!("a product has one price; this is that of the first of {name}");
+        let Some(kind) = self.inside(list, "price_type") else {
+            return Some((first, remark));
+        };
+        let kinds = self.values_in(list, &kind);
+        let all = kinds.join(", ");
+        if !kinds.is_empty() && kinds.iter().all(|kind| is_cost(kind)) {
+            self.remarks.push(format!(
+                "{name} has what the shop pays only, which is no price: {all}"
+            ));
+            self.taken.push(list.to_owned());
+            return None;
+        }
+        let chosen = recommended(&kinds).into_iter();
+        let paths: Vec<String> = chosen
+            .map(|word| format!("{name}[{kind}={word}].{amount}"))
+            .collect();
+        if !paths.is_empty() {
+            let remark = format!("the price that shoppers see, by {kind}: {all}");
+            return Some((super::texts::one_or_list(&paths), remark));
+        }
+        let one = kinds.first().filter(|_| (2..=10).contains(&kinds.len()));
+        let other = one.map_or(String::new(), |one| {
+            format!("; {name}[{kind}={one}] instead of {name}[0] takes it by {kind}: {all}")
+        });
+        Some((first, remark + &other))
     }
 
     /// The reviews in a list of the product, which has its id at this path.
@@ -229,6 +231,12 @@ fn recommended(kinds: &[&str]) -> Vec<String> {
         .into_iter()
         .map(|(_, kind)| kind.to_owned())
         .collect()
+}
+
+/// Returns true for a path in a list of prices, or in something else with several.
+pub(super) fn are_prices(path: &str) -> bool {
+    let mut steps = steps(path).into_iter();
+    steps.any(|step| meanings::rank("prices", &Heading::read(&step).words).is_some())
 }
 
 /// Returns true for the word of a price that the shop pays.

@@ -93,7 +93,9 @@ impl Finder<'_> {
         let stem = |text: &str| -> String { text.chars().filter(|c| c.is_alphabetic()).collect() };
         let like = self.paths.all().filter(|(path, facts)| {
             let is = digits(&facts.heading.words) && stem(&facts.heading.words) == stem(words);
-            is && facts.are_addresses() && !facts.listed && !self.is_taken(path)
+            is && (facts.known == 0 || facts.are_addresses())
+                && !facts.listed
+                && !self.is_taken(path)
         });
         like.map(|(path, _)| path.to_owned())
             .take(MAX_NUMBERED)

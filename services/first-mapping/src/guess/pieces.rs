@@ -132,7 +132,10 @@ impl Finder<'_> {
             let known =
                 |known: bool| format!("{} = {{ known = {known} }}", super::texts::key_of(other));
             conditions.push(known(false));
-            rules.push(self.rule_of_other_unit(list, pieces, other, &known(true)));
+            let secret = pieces.condition(&format!("{{ not = {} }}", texts(&kinds.secret)));
+            let secret = (!kinds.secret.is_empty()).then_some(secret);
+            let tests: Vec<String> = std::iter::once(known(true)).chain(secret).collect();
+            rules.push(self.rule_of_other_unit(list, pieces, other, &tests.join(", ")));
         }
         if !conditions.is_empty() {
             base.push(sure(
@@ -141,26 +144,37 @@ impl Finder<'_> {
             ));
         }
         rules.insert(0, rule(base));
-        for (kind, keys) in [
+        let typed = [
             ("quantity", &kinds.quantities),
             ("number", &kinds.numbers),
             ("boolean", &kinds.booleans),
-        ] {
-            if keys.is_empty() {
-                continue;
-            }
-            let mut lines = self.base_rule(list, pieces);
-            lines.truncate(3);
-            lines.push(sure("also", "true".to_owned()));
-            lines.push(sure("type", quoted(kind)));
-            if kind == "boolean" {
-                lines.extend(yes_and_no(&kinds.words));
-            }
-            let condition = pieces.condition(&texts(keys));
-            lines.push(sure("where_item", format!("{{ {condition} }}")));
-            rules.push(rule(lines));
-        }
+        ];
+        let typed = typed.into_iter().filter(|(_, keys)| !keys.is_empty());
+        rules.extend(
+            typed.map(|(kind, keys)| self.rule_of_type(list, pieces, kind, keys, &kinds.words)),
+        );
         rules
+    }
+
+    /// A second reading of the items with these keys, whose values are all of one type.
+    fn rule_of_type(
+        &self,
+        list: &str,
+        pieces: &Pieces,
+        kind: &str,
+        keys: &[&str],
+        words: &[Vec<String>; 2],
+    ) -> GuessedTable {
+        let mut lines = self.base_rule(list, pieces);
+        lines.truncate(3);
+        lines.push(sure("also", "true".to_owned()));
+        lines.push(sure("type", quoted(kind)));
+        if kind == "boolean" {
+            lines.extend(yes_and_no(words));
+        }
+        let condition = pieces.condition(&texts(keys));
+        lines.push(sure("where_item", format!("{{ {condition} }}")));
+        rule(lines)
     }
 
     /// The rule for the items that have their unit elsewhere.

@@ -5,6 +5,7 @@ use vitrine_model::product::Kind;
 use super::finder::{has_first, is_secret};
 use super::texts::{field, key_of, one_or_list, quoted, sure, table, unsure};
 use super::{Finder, Guess, GuessedTable, Guesses};
+use crate::meanings::rank;
 use crate::paths::Facts;
 
 /// What the exporters of shops put an apostrophe before.
@@ -22,10 +23,10 @@ impl Finder<'_> {
         let reviews = self.review_in_list(id.as_deref());
         let (lists, pairs) = self.pairs_of_columns();
         before.extend(lists);
+        let price = self.price();
         fields.push(self.name(id.as_deref()));
         let isbn = self.look_for("isbn", |facts| !facts.listed);
         fields.push(kind(isbn.is_some()));
-        let price = self.price();
         fields.push(self.category());
         fields.extend(self.description());
         fields.extend(self.brand());
@@ -172,7 +173,8 @@ impl Finder<'_> {
                 && !is_secret(path, facts)
         });
         let longest = others.max_by_key(|(_, facts)| {
-            let is_named = facts.heading.words.ends_with("_name");
+            let words = &facts.heading.words;
+            let is_named = words.ends_with("_name") || rank("description", words).is_some();
             let spaced = facts.all().filter(|text| text.contains(' ')).count();
             let known = self.values(facts).count() == facts.values.len()
                 && facts.known == self.paths.rows();

@@ -62,65 +62,55 @@ impl Finder<'_> {
     }
 
     fn signs_of_review(&mut self) -> Option<Signs> {
-        let single = |facts: &Facts| !facts.listed;
         let rating = self.find("rating", |facts| {
-            facts.are_mostly_numbers() && is_scale(facts) && single(facts)
+            facts.are_mostly_numbers() && is_scale(facts) && !facts.listed
         })?;
-        let about = |start: &str| {
-            let all = self
-                .paths
-                .all()
-                .filter(|(_, facts)| facts.heading.words.starts_with(start));
-            all.count()
-        };
-        let of_reviews = about("review") >= MANY;
-        let text = |facts: &Facts| {
-            single(facts)
-                && facts.texts > 0
-                && facts.signs().is_none()
-                && !facts.are_addresses()
-                && !facts.personal
-        };
-        let title = self.look_for("review_title", text);
-        let body = self
-            .ranked("body", text)
-            .into_iter()
-            .find(|path| Some(path) != title.as_ref());
-        let author = self
-            .look_for("author_name", single)
-            .or_else(|| self.look_for("author_id", single));
-        let email = self.look_for("email", |facts| single(facts) && facts.personal);
-        let is_dated = self.look_for("review_date", single).is_some();
-        let priced = self.look_for("price", |facts| single(facts) && facts.are_mostly_numbers());
-        // Reviews of something have their text, and somebody or a day.
-        let is_review =
-            of_reviews || ((author.is_some() || email.is_some() || is_dated) && body.is_some());
-        let long = body
-            .as_ref()
-            .and_then(|body| self.facts(body))
-            .is_some_and(|facts| facts.length() > 30);
-        if priced.is_some() || !(is_review || long) {
+        let title = self.look_for("review_title", is_written);
+        let bodies = self.ranked("body", is_written).into_iter();
+        let body = bodies.into_iter().find(|path| Some(path) != title.as_ref());
+        if !self.are_reviews(body.as_deref()) {
             return None;
         }
         self.taken
             .extend(title.clone().into_iter().chain(body.clone()));
-        let product = self.find("reviewed", |facts| single(facts) && !facts.personal);
-        let product = product.or_else(|| {
-            let ids = self.paths.all().filter(|(path, facts)| {
-                let words = &facts.heading.words;
-                facts.listed
-                    && !self.is_taken(path)
-                    && meanings::mentions("reviewed", words)
-                    && super::finder::has_first(path)
-            });
-            ids.map(|(path, _)| path.to_owned()).next()
-        })?;
+        let single = |facts: &Facts| !facts.listed && !facts.personal;
+        let product = self.find("reviewed", single);
+        let product = product.or_else(|| self.reviewed_in_list())?;
         Some(Signs {
             rating,
             product,
             body,
             title,
         })
+    }
+
+    /// Whether rows with ratings are reviews: these have a text, and somebody or a day, but no price.
+    fn are_reviews(&self, body: Option<&str>) -> bool {
+        let single = |facts: &Facts| !facts.listed;
+        let has = |meaning: &str| self.look_for(meaning, single).is_some();
+        let about = self
+            .paths
+            .all()
+            .filter(|(_, facts)| facts.heading.words.starts_with("review"));
+        let email = self.look_for("email", |facts| single(facts) && facts.personal);
+        let is_signed = email.is_some()
+            || ["author_name", "author_id", "review_date"]
+                .into_iter()
+                .any(has);
+        let facts = body.and_then(|body| self.facts(body));
+        let is_long = facts.is_some_and(|facts| facts.length() > 30);
+        let priced = self.look_for("price", |facts| single(facts) && facts.are_mostly_numbers());
+        let is_review = about.count() >= MANY || is_long || (is_signed && body.is_some());
+        is_review && priced.is_none()
+    }
+
+    /// The first id of a list of those of the product.
+    fn reviewed_in_list(&self) -> Option<String> {
+        let mut ids = self.paths.all().filter(|(path, facts)| {
+            let means = meanings::mentions("reviewed", &facts.heading.words);
+            facts.listed && means && !self.is_taken(path) && super::finder::has_first(path)
+        });
+        ids.next().map(|(path, _)| path.to_owned())
     }
 
     /// The rating at a path, whose scale may stand beside it.
@@ -271,6 +261,12 @@ impl Finder<'_> {
             format!("nothing is made of these; facts about the reviewer may stand in [review.attributes] with include: {all}")
         })
     }
+}
+
+/// Whether values are what people write.
+fn is_written(facts: &Facts) -> bool {
+    let is_other = facts.listed || facts.personal || facts.are_addresses();
+    facts.texts > 0 && !is_other && facts.signs().is_none()
 }
 
 /// Whether numbers may be ratings.

@@ -3,6 +3,7 @@
 use vitrine_model::spec::check_key;
 
 use super::finder::{covers, is_secret};
+use super::lists::are_prices;
 use super::pieces::yes_and_no;
 use super::texts::{key_of, plain, quoted, rule, sure};
 use super::{Finder, Guess, GuessedTable};
@@ -348,7 +349,8 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
         Some("beside it stands whether they are in the product")
     } else if is_elsewhere(path) {
         Some("of something else")
-    } else if meanings::rank("price", words).is_some()
+    } else if are_prices(path)
+        || meanings::rank("price", words).is_some()
         || meanings::rank("sale_price", words).is_some()
     {
         Some("another price")

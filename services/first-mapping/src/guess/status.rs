@@ -36,7 +36,7 @@ const ACTIVE: [&str; 23] = [
     "y",
 ];
 /// Words for what shoppers do not see yet, or not any more.
-const DRAFT: [&str; 32] = [
+const DRAFT: [&str; 33] = [
     "draft",
     "inactive",
     "disabled",
@@ -63,6 +63,7 @@ const DRAFT: [&str; 32] = [
     "inactivo",
     "bozza",
     "nie",
+    "nee",
     "spam",
     "not-yet",
     "not yet",

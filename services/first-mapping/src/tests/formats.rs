@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 39] = [
+const FEEDS: [(&str, usize); 46] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -44,6 +44,13 @@ const FEEDS: [(&str, usize); 39] = [
     ("amazon-flat.tsv", 6),
     ("amazon-reviews.jsonl", 8),
     ("erp.csv", 6),
+    ("dutch.csv", 7),
+    ("italian.csv", 8),
+    ("etsy.csv", 6),
+    ("squarespace.csv", 9),
+    ("french-reviews.csv", 9),
+    ("bazaarvoice.xml", 9),
+    ("supplier.json", 7),
 ];
 
 /// The number of lines of a file that are among those of a text.
