@@ -24,6 +24,19 @@ const OPTIONAL: [&str; 7] = [
     "created_at",
 ];
 
+/// The fields of a review that can be left out, besides facts about its author.
+const OPTIONAL_OF_REVIEW: [&str; 9] = [
+    "author.id",
+    "author.name",
+    "helpful",
+    "unhelpful",
+    "title",
+    "body",
+    "media",
+    "media.url",
+    "created_at",
+];
+
 /// A draft without the values that were left out.
 pub(super) struct Checked<'a, D: Clone> {
     pub(super) draft: Cow<'a, D>,
@@ -109,7 +122,7 @@ pub(super) fn review<'a>(
         return Ok(checked);
     }
     let may_drop = |one: &Rejection| {
-        let known = ["title", "body", "media", "media.url", "created_at"].contains(&&*one.field);
+        let known = OPTIONAL_OF_REVIEW.contains(&&*one.field);
         let known = known || one.field.starts_with("attributes.");
         known && draft.droppable.contains(&one.field)
     };
@@ -119,6 +132,9 @@ pub(super) fn review<'a>(
     let less = checked.draft.to_mut();
     for one in &refused {
         match &*one.field {
+            "author.id" | "author.name" => less.author = None,
+            "helpful" => less.helpful = 0,
+            "unhelpful" => less.unhelpful = 0,
             "title" => less.title.clear(),
             "body" => less.body.clear(),
             "created_at" => less.created_at = None,
