@@ -178,9 +178,24 @@ impl Finder<'_> {
             (None, Some(email)) => Some(format!("id = {{ digest = [{}] }}", quoted(email))),
             (None, None) => None,
         };
-        let name = name.map(|name| format!("name = {}", self.at(&name)));
+        let name = name.map(|name| format!("name = {}", self.name_of_author(&name)));
         let author: Vec<String> = id.into_iter().chain(name).collect();
         (!author.is_empty()).then(|| sure("author", format!("{{ {} }}", author.join(", "))))
+    }
+
+    /// The name of an author, unless an attribute beside it says that there is none.
+    fn name_of_author(&self, path: &str) -> String {
+        let flag = path
+            .strip_suffix(".#text")
+            .map(|element| format!("{element}.@is_anonymous"));
+        match flag.filter(|flag| self.facts(flag).is_some()) {
+            Some(flag) => format!(
+                "{{ from = {}, where = {{ {} = {{ not = \"true\" }} }} }}",
+                self.at(path),
+                super::texts::key_of(&flag)
+            ),
+            None => self.at(path),
+        }
     }
 
     fn review_date(&mut self) -> Option<Guess> {
