@@ -71,6 +71,17 @@ struct Kinds<'v> {
     secret: Vec<&'v str>,
 }
 
+impl<'v> Kinds<'v> {
+    /// The keys of each type.
+    fn typed(&self) -> [(&'static str, &[&'v str]); 3] {
+        [
+            ("quantity", &self.quantities),
+            ("number", &self.numbers),
+            ("boolean", &self.booleans),
+        ]
+    }
+}
+
 impl Finder<'_> {
     /// Returns true if a path is in a list whose items are specs in pieces.
     pub(super) fn pieces_of(&self, path: &str) -> bool {
@@ -144,37 +155,17 @@ impl Finder<'_> {
             ));
         }
         rules.insert(0, rule(base));
-        let typed = [
-            ("quantity", &kinds.quantities),
-            ("number", &kinds.numbers),
-            ("boolean", &kinds.booleans),
-        ];
-        let typed = typed.into_iter().filter(|(_, keys)| !keys.is_empty());
-        rules.extend(
-            typed.map(|(kind, keys)| self.rule_of_type(list, pieces, kind, keys, &kinds.words)),
-        );
+        let typed = kinds.typed().into_iter();
+        let typed = typed.filter(|(_, keys)| !keys.is_empty());
+        rules.extend(typed.map(|(kind, keys)| {
+            let mut lines = self.base_rule(list, pieces);
+            lines.truncate(3);
+            lines.extend(second_reading(kind, &kinds.words));
+            let condition = pieces.condition(&texts(keys));
+            lines.push(sure("where_item", format!("{{ {condition} }}")));
+            rule(lines)
+        }));
         rules
-    }
-
-    /// A second reading of the items with these keys, whose values are all of one type.
-    fn rule_of_type(
-        &self,
-        list: &str,
-        pieces: &Pieces,
-        kind: &str,
-        keys: &[&str],
-        words: &[Vec<String>; 2],
-    ) -> GuessedTable {
-        let mut lines = self.base_rule(list, pieces);
-        lines.truncate(3);
-        lines.push(sure("also", "true".to_owned()));
-        lines.push(sure("type", quoted(kind)));
-        if kind == "boolean" {
-            lines.extend(yes_and_no(words));
-        }
-        let condition = pieces.condition(&texts(keys));
-        lines.push(sure("where_item", format!("{{ {condition} }}")));
-        rule(lines)
     }
 
     /// The rule for the items that have their unit elsewhere.
@@ -324,6 +315,15 @@ pub(super) fn decimal_comma(values: &[&str]) -> Option<Guess> {
         values.iter().filter(is).count()
     };
     (numbers(',') > numbers('.')).then(|| sure("decimal", "\",\"".to_owned()))
+}
+
+/// The settings of a second reading of values that are all of one type.
+fn second_reading(kind: &str, words: &[Vec<String>; 2]) -> Vec<Guess> {
+    let mut lines = vec![sure("also", "true".to_owned()), sure("type", quoted(kind))];
+    if kind == "boolean" {
+        lines.extend(yes_and_no(words));
+    }
+    lines
 }
 
 /// The path of what a path is in.
