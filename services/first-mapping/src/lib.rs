@@ -1,5 +1,14 @@
 //! A first mapping for a feed that nobody has described: guesses from its first rows, each with the
 //! reason or a remark about what is unsure.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `opening` | how the file is read: where its rows are, what stands above a header |
+//! | `paths`, `gathered` | what the rows have: paths with their values, lines of one product |
+//! | `heading`, `meanings` | what a heading says; the words of each meaning are in `meanings.toml` |
+//! | `values`, `dates` | how numbers, amounts, quantities, flags and dates are written |
+//! | `guess` | which path is which field, and what becomes a spec |
+//! | `formats` | exports that a shipped mapping reads |
 
 use std::fmt::Write as _;
 use std::path::Path;

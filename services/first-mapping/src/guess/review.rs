@@ -13,6 +13,17 @@ const PRODUCTS: &str = "the products must be there, from a feed of the same syst
 /// From so many headings that begin with it on, the rows are reviews.
 const MANY: usize = 3;
 
+/// Words in the headings of texts that are reviews.
+const REVIEWS: [&str; 7] = [
+    "review",
+    "bewertung",
+    "rezension",
+    "avis",
+    "resena",
+    "recensione",
+    "recenzja",
+];
+
 /// What tells that rows are reviews.
 struct Signs {
     rating: String,
@@ -98,7 +109,12 @@ impl Finder<'_> {
                 .into_iter()
                 .any(has);
         let facts = body.and_then(|body| self.facts(body));
-        let is_long = facts.is_some_and(|facts| facts.length() > 30);
+        let named = |facts: &Facts| {
+            REVIEWS
+                .iter()
+                .any(|word| facts.heading.words.contains(word))
+        };
+        let is_long = facts.is_some_and(|facts| facts.length() > 30 || named(facts));
         let priced = self.look_for("price", |facts| single(facts) && facts.are_mostly_numbers());
         let is_review = about.count() >= MANY || is_long || (is_signed && body.is_some());
         is_review && priced.is_none()

@@ -82,6 +82,20 @@ const ARCHIVED: [&str; 8] = [
     "archive",
 ];
 
+/// Words that are used together: a column that has one may have the others in later rows.
+const TOGETHER: [&[&str]; 10] = [
+    &["active", "draft", "archived"],
+    &["published", "draft", "private", "pending"],
+    &["enabled", "disabled"],
+    &["true", "false"],
+    &["yes", "no"],
+    &["1", "0"],
+    &["y", "n"],
+    &["ja", "nein"],
+    &["oui", "non"],
+    &["tak", "nie"],
+];
+
 impl Finder<'_> {
     /// Which products are drafts: by a column with words of a state, and by one that says whether
     /// they are published.
@@ -108,10 +122,16 @@ impl Finder<'_> {
 
     /// A table of the words of a state. Those that are not in it hide the product.
     fn states(&self, path: &str, facts: &Facts) -> String {
-        let mut entries: Vec<(&str, &str)> = Vec::new();
-        for value in facts.all() {
-            entries.push((value, state(value).unwrap_or("draft")));
+        let mut words: Vec<String> = facts.all().map(str::to_owned).collect();
+        for word in companions(facts) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
         }
+        let entries: Vec<(&str, &str)> = words
+            .iter()
+            .map(|word| (word.as_str(), state(word).unwrap_or("draft")))
+            .collect();
         format!(
             "{{ from = {}, values = {}, otherwise = \"draft\" }}",
             self.at(path),
@@ -175,6 +195,26 @@ impl Finder<'_> {
             sure("where", value)
         })
     }
+}
+
+/// The words that are used together with those of a column, in their case.
+fn companions(facts: &Facts) -> Vec<String> {
+    let first = facts.all().next().unwrap_or_default();
+    let small = first.to_lowercase();
+    let upper = first.len() > 1 && first.to_uppercase() == first && first != small;
+    let capital = !upper && first.starts_with(char::is_uppercase);
+    let used = |set: &&&[&str]| facts.all().any(|value| set.contains(&fold(value).as_str()));
+    let words = TOGETHER.iter().filter(used).flat_map(|set| set.iter());
+    let in_case = |word: &&str| {
+        if upper || (capital && word.len() == 1) {
+            word.to_uppercase()
+        } else if capital {
+            word[..1].to_uppercase() + &word[1..]
+        } else {
+            (*word).to_owned()
+        }
+    };
+    words.map(in_case).collect()
 }
 
 fn is_state(value: &str) -> bool {
