@@ -30,7 +30,14 @@ const OF_WHAT: [&str; 12] = [
     "variant_product",
 ];
 /// What stands in the way of a heading's own meaning: `brand.name` is no name of a product.
-const OWNERS: [&str; 5] = ["brand", "category", "image", "author_name", "elsewhere"];
+const OWNERS: [&str; 6] = [
+    "brand",
+    "category",
+    "description",
+    "image",
+    "author_name",
+    "elsewhere",
+];
 /// Last steps that are no values of what they stand in.
 pub(super) const NO_VALUES: [&str; 8] = [
     "id", "type", "url", "link", "slug", "handle", "lang", "langid",
@@ -140,7 +147,7 @@ fn fit(meaning: &str, path: &str, heading: &Heading) -> Option<Fit> {
         .collect();
     let (last, before) = names.split_last()?;
     let owned = |step: &String| {
-        let mut owners = OWNERS.iter().filter(|owner| **owner != meaning);
+        let mut owners = OWNERS.iter().filter(|owner| !meaning.ends_with(**owner));
         owners.any(|owner| rank(owner, step).is_some())
     };
     let is_attribute = all.last().is_some_and(|step| step.starts_with('@'));

@@ -89,12 +89,25 @@ impl Finder<'_> {
         let named = self
             .look_for(meaning, fits)
             .or_else(|| first.map(|(path, _)| path.to_owned()));
+        let nested = || {
+            let is_own = |words: &str| {
+                words.ends_with("_id")
+                    && !["brand", "category"]
+                        .iter()
+                        .any(|other| words.starts_with(other))
+            };
+            let mut ids = self
+                .paths
+                .all()
+                .filter(|(_, facts)| fits(facts) && is_own(&facts.heading.words));
+            ids.next().map(|(path, _)| path.to_owned())
+        };
         // Numbers of all goods are worse than the feed's own.
         let goods = || {
             self.look_for("gtin", fits)
                 .or_else(|| self.look_for("isbn", fits))
         };
-        if let Some(path) = named.or_else(others).or_else(goods) {
+        if let Some(path) = named.or_else(others).or_else(goods).or_else(nested) {
             self.taken.push(path.clone());
             return sure("external_id", quoted(&path));
         }

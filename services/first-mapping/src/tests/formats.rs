@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 46] = [
+const FEEDS: [(&str, usize); 47] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -51,6 +51,7 @@ const FEEDS: [(&str, usize); 46] = [
     ("french-reviews.csv", 9),
     ("bazaarvoice.xml", 9),
     ("supplier.json", 7),
+    ("icecat-document.json", 9),
 ];
 
 /// The number of lines of a file that are among those of a text.
