@@ -196,3 +196,24 @@ fn a_value_that_contradicts_its_key_costs_the_row_unless_it_may_be_left_out() {
         assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 3));
     });
 }
+
+#[test]
+fn drafts_introduce_a_key_of_which_the_first_value_is_unusual() {
+    test(async |app| {
+        let drafts = LENIENT.replace(
+            "[product.specs]",
+            "status = { value = \"draft\" }\n[product.specs]",
+        );
+        let feed = Feed::new(app, &drafts);
+        let said = feed
+            .import("shop.jsonl", contents(&["\"N/A\"", "1", "2"]))
+            .await;
+        assert!(
+            said.starts_with("lines 3, created 3, dropped values 1"),
+            "{said}"
+        );
+        let query = r#"{ specKey(key: "net_content") { type } }"#;
+        let answer = app.query(query).as_admin().await;
+        assert_eq!(answer.text("/specKey/type"), "NUMBER");
+    });
+}

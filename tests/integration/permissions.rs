@@ -139,9 +139,24 @@ const READS: &[(&str, &str, &str)] = &[
         "/product/activity",
     ),
     (
+        "Category.feedPaths",
+        r#"{ product(id: "PRODUCT") { category { feedPaths { names } } } }"#,
+        "/product/category/feedPaths",
+    ),
+    (
+        "Product.feeds",
+        r#"{ product(id: "PRODUCT") { feeds } }"#,
+        "/product/feeds",
+    ),
+    (
         "Product.outlier",
         r#"{ product(id: "PRODUCT") { outlier { hot } } }"#,
         "/product/outlier",
+    ),
+    (
+        "Product.overrides",
+        r#"{ product(id: "PRODUCT") { overrides { by } } }"#,
+        "/product/overrides",
     ),
     (
         "Product.viewerReview",

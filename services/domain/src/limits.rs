@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use vitrine_model::address::web_address;
 use vitrine_model::code::{check_article_number, check_id};
+use vitrine_model::overrides::Override;
 use vitrine_model::product::{Details, Kind, MAX_KIND_BYTES, MAX_NAME_CHARACTERS};
 use vitrine_model::product::{MAX_MEDIA, Media, Product};
 use vitrine_model::search::MAX_KEYWORD_TEXT_BYTES;
@@ -169,6 +170,7 @@ fn is_clearly_small(product: &Product) -> bool {
         100 + 3 * (spec.key.len() + text + length(&spec.qualifier)) + keywords
     };
     let media = |media: &Media| 100 + media.url.len() + length(&media.alt);
+    let edited = |own: &Override| 150 + own.by.len();
     // Words of name and brand are stored twice, with their prefixes.
     let keywords = 64 * (product.name.len() + length(&product.brand));
     let bytes = length(&product.description)
@@ -176,7 +178,8 @@ fn is_clearly_small(product: &Product) -> bool {
         + keywords
         + product.specs.iter().map(spec).sum::<usize>()
         + product.media.iter().map(media).sum::<usize>()
-        + product.sources.len() * 500;
+        + product.sources.len() * 500
+        + product.overrides.all().iter().map(edited).sum::<usize>();
     product.details == Details::empty(Kind::of(&product.kind)) && bytes < MAX_CONTENT_BYTES
 }
 

@@ -53,18 +53,40 @@ impl FeedName {
 /// Finds the category that feeds mean by a name below a category: the one that has it as a feed name,
 /// otherwise the one of this name.
 pub fn find_by_feed_name<'c>(
-    categories: impl Iterator<Item = &'c Category> + Clone,
+    categories: &'c [Category],
     parent: Option<CategoryId>,
     name: &str,
 ) -> Option<&'c Category> {
-    let mut all = categories.clone();
-    let by_feed_name =
-        all.find(|category| category.feed_names.iter().any(|one| one.is(parent, name)));
-    by_feed_name.or_else(|| {
-        let folded = fold(name);
-        let mut all = categories;
-        all.find(|category| category.parent == parent && fold(&category.name) == folded)
-    })
+    by_feed_name(categories, parent, name).next()
+}
+
+/// The categories that feeds may mean by a name below a category, the more likely first.
+fn by_feed_name<'c>(
+    categories: &'c [Category],
+    parent: Option<CategoryId>,
+    name: &str,
+) -> impl Iterator<Item = &'c Category> {
+    let named = |one: &&Category| one.feed_names.iter().any(|other| other.is(parent, name));
+    let folded = fold(name);
+    let own = move |one: &&Category| one.parent == parent && fold(&one.name) == folded;
+    let first = categories.iter().find(named);
+    first.into_iter().chain(categories.iter().find(own))
+}
+
+/// Finds the category that feeds mean by a path of names: where a name may mean two categories, the one
+/// below which the rest of the path is.
+#[must_use]
+pub fn find_by_feed_path(
+    categories: &[Category],
+    parent: Option<CategoryId>,
+    path: &[String],
+) -> Option<CategoryId> {
+    let (name, rest) = path.split_first()?;
+    let mut found = by_feed_name(categories, parent, name);
+    if rest.is_empty() {
+        return found.next().map(|category| category.id);
+    }
+    found.find_map(|category| find_by_feed_path(categories, Some(category.id), rest))
 }
 
 impl Category {

@@ -105,6 +105,14 @@ impl Overrides {
         self.0.sort_by(|a, b| a.field.cmp(&b.field));
     }
 
+    /// Forgets the specs that a product without feeds no longer has.
+    pub fn forget_specs(&mut self, specs: &[Spec]) {
+        self.0.retain(|own| match &own.field {
+            OwnedField::Spec(key) => specs.iter().any(|spec| spec.key == *key),
+            _ => true,
+        });
+    }
+
     /// Gives a field back to the feeds. Returns whether people had edited it.
     pub fn release(&mut self, field: &OwnedField) -> bool {
         let before = self.0.len();
@@ -129,11 +137,10 @@ impl Overrides {
 
 impl FromIterator<Override> for Overrides {
     fn from_iter<I: IntoIterator<Item = Override>>(all: I) -> Self {
-        let mut overrides = Self::default();
-        for own in all {
-            overrides.record([own.field], &own.by, own.at);
-        }
-        overrides
+        let mut all: Vec<Override> = all.into_iter().collect();
+        all.sort_by(|a, b| a.field.cmp(&b.field).then(b.at.cmp(&a.at)));
+        all.dedup_by(|later, first| later.field == first.field);
+        Self(all)
     }
 }
 
@@ -182,11 +189,8 @@ pub fn differing(old: &Content, new: &Content) -> Vec<OwnedField> {
 }
 
 fn same_of_key(old: &[Spec], new: &[Spec], key: &str) -> bool {
-    let of_key = |specs: &'_ [Spec]| -> Vec<Spec> {
-        let specs = specs.iter().filter(|spec| spec.key == key);
-        specs.cloned().collect()
-    };
-    of_key(old) == of_key(new)
+    let of_key = |spec: &&Spec| spec.key == key;
+    old.iter().filter(of_key).eq(new.iter().filter(of_key))
 }
 
 #[cfg(test)]

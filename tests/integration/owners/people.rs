@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use vitrine_model::product::{Book, Details};
+
 use super::*;
 
 const FIELDS: [&str; 5] = ["name", "description", "brand", "price", "specs.color"];
@@ -57,7 +59,7 @@ fn one_feed_writes_what_it_changes_and_people_have_not_edited() {
             )
             .await;
         assert_eq!(outcomes, [LineOutcome::Updated]);
-        assert_eq!(summary.kept_by_people, 4);
+        assert_eq!(summary.kept_by_people, 3);
         let edited = page(app).await;
         assert_eq!(edited["price"]["amount"], "11.00");
         assert_eq!(edited["name"], "Lamp of the year");
@@ -179,6 +181,32 @@ fn what_an_admin_has_created_no_feed_writes() {
         let seen = app.query(query).as_admin().await;
         assert_eq!(seen.text("/product/name"), "Reading Lamp");
         assert_eq!(seen.text("/product/category/name"), "Lamps");
+    });
+}
+
+#[test]
+fn details_of_another_kind_are_not_written_beside_a_kind_that_people_have_decided() {
+    test(async |app| {
+        line(app, product("Other")).await;
+        let new = json!({ "kind": "thing", "name": "Hand-made", "sku": "L-1", "status": "ACTIVE",
+            "category": "things" });
+        app.mutate("createProduct", new).by("ann").await.done();
+        let book = Details::Book(Book {
+            isbn: Some("9780140328721".to_owned()),
+            ..Book::default()
+        });
+        line(app, lamp().details(book)).await;
+        assert_eq!(page(app).await["kind"], "thing");
+        for field in ["kind", "details"] {
+            let input = json!({ "productId": id(app).await, "fields": [field] });
+            app.mutate("releaseFields", input).await;
+        }
+        let query = r#"{ product(sku: "L-1") { __typename ... on Book { isbn } } }"#;
+        let seen = app.query(query).await;
+        assert_eq!(
+            *seen.at("/product"),
+            json!({ "__typename": "Book", "isbn": "9780140328721" })
+        );
     });
 }
 

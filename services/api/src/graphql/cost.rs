@@ -141,6 +141,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Movie.cast", 0, Assumed(20)),
     ("Product.activity", LIST, Assumed(1)),
     ("Product.description", LONG_TEXT, Assumed(1)),
+    ("Product.feeds", 0, Assumed(2)),
     ("Product.media", 0, Assumed(5)),
     ("Product.overrides", LOOK_UP, Assumed(5)),
     ("Product.ratingTrend", LOOK_UP, Argument("months", 12)),

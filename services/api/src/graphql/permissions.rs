@@ -105,6 +105,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Subscription.reviewAdded", Everyone),
     ("Category.feedPaths", ShownTo(ADMINS)),
     ("Product.activity", ShownTo(SERVICES)),
+    ("Product.feeds", ShownTo(ADMINS)),
     ("Product.outlier", ShownTo(ADMINS)),
     ("Product.overrides", ShownTo(ADMINS)),
     ("Product.viewerReview", Own),

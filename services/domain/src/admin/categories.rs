@@ -192,7 +192,7 @@ fn update(
         after.feed_names = feed_names(&after, paths, tree, &mut errors);
     }
     check(&after, tree, &mut errors);
-    keep_feed_name(before, &mut after, tree);
+    keep_feed_name(before, &mut after, tree, &mut errors);
     if errors.is_empty() {
         Ok(after)
     } else {
@@ -240,7 +240,7 @@ fn feed_name(
         .map_err(|wrong| (UserErrorCode::Invalid, wrong))?;
     let mut parent = None;
     for step in above {
-        let found = find_by_feed_name(tree.all().iter(), parent, step).ok_or_else(|| {
+        let found = find_by_feed_name(tree.all(), parent, step).ok_or_else(|| {
             let shown = excerpt(step, 80).text;
             let message = format!("there is no category {shown:?} at this place of the path");
             (UserErrorCode::NotFound, message)
@@ -261,7 +261,12 @@ fn feed_name(
 
 /// Remembers the place that a category leaves: feeds that name it go on reaching the category. The
 /// place that it gets is its own.
-fn keep_feed_name(before: &Category, after: &mut Category, tree: &CategoryTree) {
+fn keep_feed_name(
+    before: &Category,
+    after: &mut Category,
+    tree: &CategoryTree,
+    errors: &mut ValidationErrors,
+) {
     let is_at = |one: &FeedName, at: &Category| one.is(at.parent, &at.name);
     let own = after.clone();
     after.feed_names.retain(|one| !is_at(one, &own));
@@ -275,8 +280,13 @@ fn keep_feed_name(before: &Category, after: &mut Category, tree: &CategoryTree) 
     let mut names = tree.all().iter().flat_map(|category| &category.feed_names);
     if !names.any(|one| one.is(left.parent, &left.name)) {
         after.feed_names.push(left);
-        let oldest = after.feed_names.len().saturating_sub(MAX_FEED_NAMES);
-        after.feed_names.drain(..oldest);
+        let fits = limits::ensure(after.feed_names.len() <= MAX_FEED_NAMES, || {
+            format!(
+                "the path that the category leaves would be the {}st; {MAX_FEED_NAMES} are possible, remove some",
+                MAX_FEED_NAMES + 1
+            )
+        });
+        errors.cap(&[&"feedPaths"], fits);
     }
 }
 

@@ -279,6 +279,10 @@ impl Command for ChangeProduct {
             let fields = edited(&before, &draft.product);
             draft.product.overrides.record(fields, &at.by.name, at.now);
         }
+        if draft.product.sources.is_empty() {
+            let specs = &draft.product.specs;
+            draft.product.overrides.forget_specs(specs);
+        }
         draft.claim_pictures(&before.media, unit).await?;
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(self.as_seen_by_caller(refusals), Some(view)));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vitrine_model::contribution::ProductField;
+use vitrine_model::contribution::{Content, ProductField};
 use vitrine_model::id::ProductId;
 use vitrine_model::overrides::{Overrides, OwnedField};
 use vitrine_model::product::Product;
@@ -64,18 +64,8 @@ impl Draft<'_> {
         let released = self.released(names, &mut overrides);
         let stored = unit.contributions(self.product.id).await?;
         let mut all = stored.map(|stored| stored.all).unwrap_or_default();
-        let said = said(&all, dictionary);
-        let rekinds = said
-            .kind
-            .as_ref()
-            .is_some_and(|kind| *kind != self.product.kind);
-        if rekinds
-            && released.contains(&OwnedField::Field(ProductField::Kind))
-            && overrides.has(&OwnedField::Field(ProductField::Details))
-        {
-            let message = "the feeds say another kind; give back details as well, which are those of this kind";
-            self.errors.invalid(&[&"fields"], message);
-        }
+        let content = said(&all, dictionary);
+        self.check_release(&released, &overrides, &content, all.len());
         if released.is_empty() || !self.errors.is_empty() {
             return Ok(());
         }
@@ -83,12 +73,12 @@ impl Draft<'_> {
         if all.is_empty() {
             return Ok(());
         }
-        let supplier = match said.supplier {
+        let supplier = match content.supplier {
             Some(id) => unit.supplier(id).await?,
             None => None,
         };
         let supplier = supplier.map(|supplier| supplier.extract(self.at.now));
-        self.product = write(self.product.clone(), &said, supplier, &released);
+        self.product = write(self.product.clone(), &content, supplier, &released);
         if released.contains(&OwnedField::Sku) {
             // Nothing stores what a source says of it: the next import of its row is no repetition.
             for one in &mut all {
@@ -99,9 +89,32 @@ impl Draft<'_> {
         self.said = Some(all);
         Ok(())
     }
-}
 
-impl Draft<'_> {
+    /// Refuses what would leave a product with the details of another kind, and a SKU that joins feeds.
+    fn check_release(
+        &mut self,
+        released: &HashSet<OwnedField>,
+        kept: &Overrides,
+        said: &Content,
+        sources: usize,
+    ) {
+        let pair = [ProductField::Kind, ProductField::Details].map(OwnedField::Field);
+        let rekinds = said
+            .kind
+            .as_ref()
+            .is_some_and(|kind| *kind != self.product.kind);
+        let parts = pair.iter().any(|field| released.contains(field))
+            && pair.iter().any(|field| kept.has(field));
+        if rekinds && parts {
+            let message = "the feeds say another kind: give back kind and details together";
+            self.errors.invalid(&[&"fields"], message);
+        }
+        if released.contains(&OwnedField::Sku) && sources > 1 {
+            let message = "several feeds describe the product, and its sku joins them; change it with updateProduct";
+            self.errors.invalid(&[&"fields"], message);
+        }
+    }
+
     /// Takes fields out of the overrides; returns those that were among them.
     fn released(&mut self, names: &[String], overrides: &mut Overrides) -> HashSet<OwnedField> {
         let mut released = HashSet::new();

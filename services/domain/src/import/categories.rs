@@ -1,6 +1,6 @@
 //! Categories by the path of their names; missing ones are created.
 
-use vitrine_model::category::{Category, find_by_feed_name};
+use vitrine_model::category::{Category, find_by_feed_name, find_by_feed_path};
 use vitrine_model::id::CategoryId;
 use vitrine_model::text::{slug, slug_with};
 
@@ -41,15 +41,21 @@ impl ImportSession {
         if let Some(known) = self.category_paths.get(path) {
             return *known;
         }
+        let known = find_by_feed_path(&self.categories, None, path);
+        let found = known.unwrap_or_else(|| self.add_path(path));
+        self.category_paths.insert(path.to_vec(), found);
+        found
+    }
+
+    /// Adds the categories of a path that are missing.
+    fn add_path(&mut self, path: &[String]) -> CategoryId {
         let mut parent = None;
         for name in path {
-            let found = find_by_feed_name(self.categories.iter(), parent, name);
+            let found = find_by_feed_name(&self.categories, parent, name);
             let id = found.map(|category| category.id);
             parent = Some(id.unwrap_or_else(|| self.add_category(name, parent)));
         }
-        let found = parent.expect("a category path is not empty");
-        self.category_paths.insert(path.to_vec(), found);
-        found
+        parent.expect("a category path is not empty")
     }
 
     fn add_category(&mut self, name: &str, parent: Option<CategoryId>) -> CategoryId {

@@ -68,27 +68,24 @@ pub(super) fn rejections(
 }
 
 impl DictionaryChanges {
-    /// Adds the guessed keys that a product with these specs uses. They are new, whatever the dictionary
-    /// that it was checked with.
+    /// Adds the guessed keys that a product with these specs uses: they are new, although the dictionary
+    /// that it was checked with has them.
     pub(super) fn introduce(
         &mut self,
         guesses: &[SpecKey],
-        specs: &[Spec],
+        (specs, status): (&[Spec], ProductStatus),
         labels: &HashMap<String, String>,
     ) {
-        for guess in guesses {
-            let Some(at) = self.used.iter().position(|(key, _)| key.key == guess.key) else {
-                continue;
-            };
-            let (_, usage) = self.used.swap_remove(at);
-            if specs.iter().any(|spec| spec.key == guess.key) {
-                self.new_keys.push(SpecKey {
-                    usage,
-                    label: labels.get(&guess.key).unwrap_or(&guess.label).clone(),
-                    ..guess.clone()
-                });
-            }
-        }
+        let is_guess = |key: &str| guesses.iter().any(|guess| guess.key == key);
+        self.used.retain(|(key, _)| !is_guess(&key.key));
+        let used = guesses
+            .iter()
+            .filter(|guess| specs.iter().any(|spec| spec.key == guess.key));
+        self.new_keys.extend(used.map(|guess| SpecKey {
+            usage: KeyUsage::by(status),
+            label: labels.get(&guess.key).unwrap_or(&guess.label).clone(),
+            ..guess.clone()
+        }));
     }
 }
 

@@ -247,9 +247,13 @@ impl Merged {
 
     /// The fields that people keep: what the sources say of them is not what the product has.
     pub(crate) fn kept(&self, product: &Product, dictionary: &Dictionary) -> Vec<OwnedField> {
+        if product.overrides.is_empty() {
+            return Vec::new();
+        }
         let overrides = product.overrides.current(dictionary);
+        let is_said = differing(&Content::default(), &self.after);
         let mut kept = differing(&self.after, &Content::of(product));
-        kept.retain(|field| overrides.has(field));
+        kept.retain(|field| overrides.has(field) && is_said.contains(field));
         kept
     }
 }
@@ -291,8 +295,12 @@ pub(crate) fn write(
     if writes(ProductField::Price) || (rekinded && was_bundle) {
         product.price = said.price;
     }
-    if rekinded || writes(ProductField::Details) {
-        set_details(&mut product, said.details.clone());
+    // Details of another kind say nothing of a product whose kind people have decided.
+    let of = said.details.kind();
+    let fits = of.is_none_or(|of| of == Kind::of(&product.kind));
+    if rekinded || (fits && writes(ProductField::Details)) {
+        let details = said.details.clone();
+        set_details(&mut product, if fits { details } else { Details::Generic });
     }
     set_bundle_price(&mut product);
     product

@@ -226,14 +226,13 @@ impl ImportSession {
         found: &Existing,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<Vec<ValidDraft<'a>>, DomainError> {
-        let mut guesses = Vec::new();
         for _ in 0..MAX_TRIES {
-            let mut pass = self.check_all((drafts, digests), round, found, &guesses);
+            let mut pass = self.check_all((drafts, digests), round, found, &[]);
             let contradicted = pass.contradictions.keys();
-            if guesses.is_empty() && !contradicted.is_empty() {
+            if !contradicted.is_empty() {
                 let reference = self.catalog.reference();
-                let drafts_of_round = round.iter().map(|at| &drafts[*at]);
-                guesses = most_frequent(contradicted, drafts_of_round, &reference.units);
+                let of_round = round.iter().map(|at| &drafts[*at]);
+                let guesses = most_frequent(contradicted, of_round, &reference.units);
                 pass = self.check_all((drafts, digests), round, found, &guesses);
             }
             if self.update_dictionary(pass.changes).await? {
@@ -265,7 +264,8 @@ impl ImportSession {
                         pass.contradictions.introduce(key);
                         dictionary.add(key.clone());
                     }
-                    keys.introduce(guesses, &one.specs, &self.labels);
+                    let status = checked_status(&one.draft);
+                    keys.introduce(guesses, (&one.specs, status), &self.labels);
                     pass.changes.new_keys.extend(keys.new_keys);
                     pass.changes.used.extend(keys.used);
                     pass.passed.push(one);
@@ -311,9 +311,9 @@ impl ImportSession {
             // What was left out is looked at again with each import: the dictionary may change.
             digest = draft_digest(&draft, &draft.digest(), &found.items);
             let known = found.known.get(&draft.source);
-            pass.dropped
-                .extend(dropped.into_iter().map(|one| (at, one)));
             if known.is_some_and(|known| known.digest == digest) {
+                let dropped = dropped.into_iter().map(|one| (at, one));
+                pass.dropped.extend(dropped);
                 return Err(LineOutcome::Unchanged);
             }
         }
@@ -329,7 +329,11 @@ impl ImportSession {
         };
         match self.too_large(&passed.preview(self.catalog.now())) {
             Some(refused) => Err(LineOutcome::Rejected(vec![refused])),
-            None => Ok((passed, changes)),
+            None => {
+                pass.dropped
+                    .extend(dropped.into_iter().map(|one| (at, one)));
+                Ok((passed, changes))
+            }
         }
     }
 

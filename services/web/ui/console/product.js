@@ -181,7 +181,7 @@ function Editor({ types, product, reload }) {
   });
   const shown = [...fieldsOf(types, INPUT, without).map((one) => one.name), "details", "specs"];
   const details = detailsOf(types, product.kind);
-  const overrides = product.overrides.some((/** @type {any} */ one) => one.feedValue !== null) ? product.overrides : [];
+  const overrides = product.feeds.length > 0 ? product.overrides : [];
   const kept = (/** @type {any} */ own) => h(Kept, { key: `kept-${own.field}`, product, own, reload });
   const beside = (/** @type {string} */ name) => overrides.filter((/** @type {any} */ own) => own.field === (OWNED[name] ?? name)).map(kept);
   const ofSpecs = overrides.filter((/** @type {any} */ own) => own.field.startsWith("specs."));

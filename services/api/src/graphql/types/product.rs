@@ -290,6 +290,17 @@ impl GenericProduct {
         outlier(&self.0, ctx).nullable_at(ctx)
     }
 
+    /// The source systems of the feeds that say something of the product. Visible to admins, null for
+    /// others.
+    fn feeds(&self, ctx: &Context<'_>) -> Option<R<Vec<String>>> {
+        if !permissions::has_role(ctx, "Product") {
+            return None;
+        }
+        stored(self.0.sources())
+            .map(|sources| Some(sources.into_iter().map(|one| one.system).collect()))
+            .nullable_at(ctx)
+    }
+
     /// The fields that people have edited, so that no feed writes them until an admin gives them back
     /// with `releaseFields`. Visible to admins, null for others. Needs a database query if there are any.
     async fn overrides(&self, ctx: &Context<'_>) -> Option<R<List<Override>>> {
