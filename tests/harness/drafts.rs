@@ -7,7 +7,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::ProductField;
 use vitrine_model::id::AuthorId;
 use vitrine_model::import::{
-    BundleItemDraft, ExternalRef, ProductDraft, ReviewDraft, SupplierDraft,
+    BundleItemDraft, Droppable, ExternalRef, ProductDraft, ReviewDraft, SupplierDraft,
 };
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Details, Kind, Media, MediaKind, ProductStatus};
@@ -42,7 +42,7 @@ pub fn product(name: &str) -> ProductBuilder {
             created_at: None,
             create_only: false,
             owns: Vec::new(),
-            droppable: std::collections::BTreeSet::new(),
+            droppable: Droppable::default(),
         },
     }
 }
@@ -79,7 +79,7 @@ pub fn review(product: &str, external_id: impl fmt::Display, stars: i64) -> Revi
             helpful: 0,
             unhelpful: 0,
             created_at: Some(instant(NOW)),
-            droppable: std::collections::BTreeSet::new(),
+            droppable: Droppable::default(),
         },
     }
 }

@@ -8,7 +8,7 @@ mod grocery;
 mod movie;
 
 use vitrine_model::clock::Timestamp;
-use vitrine_model::import::{BundleItemDraft, ExternalRef, ProductDraft, SupplierDraft};
+use vitrine_model::import::{BundleItemDraft, Droppable, ExternalRef, ProductDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Bundle, Details, Kind, Media, MediaKind};
 
@@ -78,7 +78,7 @@ pub(crate) fn generate(demo: &Demo, index: usize) -> GeneratedProduct {
         created_at: Some(writer.planned.created),
         create_only: false,
         owns: Vec::new(),
-        droppable: std::collections::BTreeSet::new(),
+        droppable: Droppable::default(),
     };
     let facts = writer.facts;
     GeneratedProduct { draft, facts }

@@ -6,7 +6,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use vitrine_model::clock::Timestamp;
-use vitrine_model::import::{ExternalRef, ReviewDraft};
+use vitrine_model::import::{Droppable, ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
 
 use super::plan::PlannedProduct;
@@ -94,7 +94,7 @@ impl<'a> Reviews<'a> {
             helpful,
             unhelpful,
             created_at: Some(self.created_at()),
-            droppable: std::collections::BTreeSet::new(),
+            droppable: Droppable::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 //! line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -58,10 +59,9 @@ pub struct ProductDraft {
     /// The fields that its source owns, whatever other sources of the product say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owns: Vec<ProductField>,
-    /// The values that are left out if the catalogue refuses them, by the names that rejections
-    /// have: `brand`, `media.url`, `specs.weight`. Any other refused value rejects the draft.
+    /// The values that are left out if the catalogue refuses them.
     #[serde(skip)]
-    pub droppable: BTreeSet<String>,
+    pub droppable: Droppable,
 }
 
 impl ProductDraft {
@@ -85,6 +85,47 @@ impl ProductDraft {
             owns: self.owns.clone(),
             partial: self.is_partial(),
             derived: self.create_only,
+        }
+    }
+}
+
+/// The values of a draft that are left out if the catalogue refuses them. Any other refused value
+/// rejects the draft.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Droppable {
+    /// Fields, by the names that rejections have: `brand`, `media.url`. Drafts of a mapping share them.
+    pub fields: Arc<BTreeSet<String>>,
+    /// The places of specs of a product, or of facts about the author of a review.
+    pub specs: Vec<usize>,
+}
+
+impl Droppable {
+    /// Whether a refused value may be left out, by the name that its rejection has. `specs` are those of
+    /// the draft; of several with one key all may be left out, or none.
+    #[must_use]
+    pub fn has(&self, field: &str, specs: &[Spec]) -> bool {
+        let key = ["specs.", "attributes."]
+            .iter()
+            .find_map(|start| field.strip_prefix(start));
+        let Some(key) = key else {
+            return self.fields.contains(field);
+        };
+        let mut of_key = (0..)
+            .zip(specs)
+            .filter(|(_, spec)| spec.key == key)
+            .peekable();
+        of_key.peek().is_some() && of_key.all(|(at, _)| self.specs.contains(&at))
+    }
+
+    /// Leaves out specs of the draft.
+    pub fn retain(&mut self, specs: &mut Vec<Spec>, keep: impl Fn(usize, &Spec) -> bool) {
+        let before = std::mem::take(&mut self.specs);
+        let all = std::mem::take(specs).into_iter().enumerate();
+        for (at, spec) in all.filter(|(at, spec)| keep(*at, spec)) {
+            if before.contains(&at) {
+                self.specs.push(specs.len());
+            }
+            specs.push(spec);
         }
     }
 }
@@ -178,9 +219,9 @@ pub struct ReviewDraft {
     pub unhelpful: i64,
     /// When it was written, if known.
     pub created_at: Option<Timestamp>,
-    /// The values that are left out if the catalogue refuses them, as in [`ProductDraft::droppable`].
+    /// The values that are left out if the catalogue refuses them.
     #[serde(skip)]
-    pub droppable: BTreeSet<String>,
+    pub droppable: Droppable,
 }
 
 impl ReviewDraft {

@@ -11,7 +11,7 @@ use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::{Purchase, ReviewKey};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId};
-use vitrine_model::import::{ExternalRef, ReviewDraft};
+use vitrine_model::import::{Droppable, ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{Author, Vote};
 
@@ -383,6 +383,6 @@ fn draft(product: &ExternalRef, n: usize) -> ReviewDraft {
         created_at: Some(Timestamp::from_millis(
             1_600_000_000_000 + day * 86_400_000 + minute * 1_000,
         )),
-        droppable: std::collections::BTreeSet::new(),
+        droppable: Droppable::default(),
     }
 }

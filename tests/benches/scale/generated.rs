@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::AuthorId;
-use vitrine_model::import::{ExternalRef, ProductDraft, ReviewDraft, SupplierDraft};
+use vitrine_model::import::{Droppable, ExternalRef, ProductDraft, ReviewDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Details, Media, MediaKind, ProductStatus};
 use vitrine_model::rating::Stars;
@@ -153,7 +153,7 @@ impl Generated {
             created_at: Some(self.before_end(random)),
             create_only: false,
             owns: Vec::new(),
-            droppable: std::collections::BTreeSet::new(),
+            droppable: Droppable::default(),
         }
     }
 
@@ -209,7 +209,7 @@ impl Generated {
             helpful: i64::from(random.chance(0.2)) * i64::try_from(random.below(20)).unwrap(),
             unhelpful: 0,
             created_at: Some(self.before_end(random)),
-            droppable: std::collections::BTreeSet::new(),
+            droppable: Droppable::default(),
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) fn product<'a>(
     }
     let may_drop = |one: &Rejection| {
         let known = OPTIONAL.contains(&&*one.field) || one.field.starts_with("specs.");
-        known && draft.droppable.contains(&one.field)
+        known && draft.droppable.has(&one.field, &draft.specs)
     };
     if !refused.iter().all(may_drop) {
         return Err(refused);
@@ -77,7 +77,12 @@ pub(super) fn product<'a>(
             "created_at" => less.created_at = None,
             "media" => less.media.truncate(MAX_MEDIA),
             "media.url" => less.media.retain(|one| limits::address(&one.url).is_ok()),
-            _ => less.specs.retain(|spec| spec::check(spec, units).is_ok()),
+            _ => {
+                let ProductDraft {
+                    specs, droppable, ..
+                } = &mut *less;
+                droppable.retain(specs, |_, spec| spec::check(spec, units).is_ok());
+            }
         }
     }
     checked.dropped = refused;
@@ -92,15 +97,16 @@ pub(super) fn specs(
     draft: &mut Cow<'_, ProductDraft>,
     refused: Vec<(usize, Rejection)>,
 ) -> Result<Vec<Rejection>, Vec<Rejection>> {
-    let may_drop = |(_, one): &(usize, Rejection)| draft.droppable.contains(&one.field);
+    let may_drop = |(at, _): &(usize, Rejection)| draft.droppable.specs.contains(at);
     let all = refused.iter().all(may_drop);
     let (places, refused): (Vec<usize>, Vec<Rejection>) = refused.into_iter().unzip();
     if !all {
         return Err(refused);
     }
-    let mut at = 0..;
-    let is_kept = |_: &_| !at.next().is_some_and(|at| places.contains(&at));
-    draft.to_mut().specs.retain(is_kept);
+    let ProductDraft {
+        specs, droppable, ..
+    } = draft.to_mut();
+    droppable.retain(specs, |at, _| !places.contains(&at));
     Ok(refused)
 }
 
@@ -124,7 +130,7 @@ pub(super) fn review<'a>(
     let may_drop = |one: &Rejection| {
         let known = OPTIONAL_OF_REVIEW.contains(&&*one.field);
         let known = known || one.field.starts_with("attributes.");
-        known && draft.droppable.contains(&one.field)
+        known && draft.droppable.has(&one.field, &draft.attributes)
     };
     if !refused.iter().all(may_drop) {
         return Err(refused);

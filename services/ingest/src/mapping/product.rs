@@ -1,9 +1,10 @@
 //! Mapping rows to products.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use vitrine_model::contribution::ProductField;
-use vitrine_model::import::{ExternalRef, ProductDraft};
+use vitrine_model::import::{Droppable, ExternalRef, ProductDraft};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Details, MAX_MEDIA, ProductStatus};
 
@@ -42,7 +43,7 @@ pub(super) struct ProductMapping {
     specs: Option<Specs>,
     owns: Vec<ProductField>,
     /// The values besides specs that are left out if the catalogue refuses them.
-    droppable: BTreeSet<String>,
+    droppable: Arc<BTreeSet<String>>,
 }
 
 impl ProductMapping {
@@ -71,10 +72,10 @@ impl ProductMapping {
                 .map(|specs| Specs::read(specs, defaults, read_table))
                 .transpose()?,
             owns: Vec::new(),
-            droppable: BTreeSet::new(),
+            droppable: Arc::default(),
         };
         mapping.owns = owns(section, &mapping)?;
-        mapping.droppable = mapping.droppable();
+        mapping.droppable = Arc::new(mapping.droppable());
         mapping.check(section)?;
         Ok(mapping)
     }
@@ -212,7 +213,10 @@ impl ProductMapping {
                 .and_then(|field| field.date(row, problems)),
             create_only: false,
             owns: self.owns.clone(),
-            droppable: self.droppable.iter().cloned().chain(droppable).collect(),
+            droppable: Droppable {
+                fields: Arc::clone(&self.droppable),
+                specs: droppable,
+            },
         })
     }
 

@@ -1,8 +1,9 @@
 //! Mapping rows to reviews.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use vitrine_model::import::{ExternalRef, ReviewDraft};
+use vitrine_model::import::{Droppable, ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::MAX_REVIEW_MEDIA;
 
@@ -44,7 +45,7 @@ pub(super) struct ReviewMapping {
     votes: Option<Field>,
     created_at: Option<Field>,
     /// The values besides attributes that are left out if the catalogue refuses them.
-    droppable: BTreeSet<String>,
+    droppable: Arc<BTreeSet<String>>,
 }
 
 impl ReviewMapping {
@@ -74,9 +75,9 @@ impl ReviewMapping {
             unhelpful: votes("unhelpful")?,
             votes: votes("votes")?,
             created_at: optional("created_at")?,
-            droppable: BTreeSet::new(),
+            droppable: Arc::default(),
         };
-        review.droppable = review.droppable();
+        review.droppable = Arc::new(review.droppable());
         if review.votes.is_some() && (review.unhelpful.is_some() || review.helpful.is_none()) {
             return Err(section.invalid("votes", "requires helpful, and excludes unhelpful"));
         }
@@ -152,7 +153,10 @@ impl ReviewMapping {
                 .as_ref()
                 .and_then(|field| field.past_date(row, problems)),
             origin,
-            droppable: self.droppable.iter().cloned().chain(droppable).collect(),
+            droppable: Droppable {
+                fields: Arc::clone(&self.droppable),
+                specs: droppable,
+            },
         })
     }
 

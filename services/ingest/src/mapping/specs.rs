@@ -196,8 +196,8 @@ impl Specs {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collected {
     pub(super) specs: Vec<Spec>,
-    /// The names, in rejections, of those that are left out if the catalogue refuses them.
-    pub(super) droppable: Vec<String>,
+    /// The places of those that are left out if the catalogue refuses them.
+    pub(super) droppable: Vec<usize>,
 }
 
 /// What the rules of a row depend on.

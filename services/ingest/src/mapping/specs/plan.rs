@@ -198,9 +198,7 @@ impl Specs {
         let of_items = |rule: &&Rule| rule.is_of_items(path.steps());
         let on_bad = reading.as_ref().map(|reading| reading.on_bad);
         SpecReading {
-            drops: on_bad
-                .is_ok_and(OnBad::drops)
-                .then(|| format!("{}.", self.noun())),
+            drops: on_bad.is_ok_and(OnBad::drops),
             also: rules.iter().any(|rule| rule.also),
             of_items: !rules.is_empty() && rules.iter().all(of_items),
             by: by.join(", "),

@@ -39,8 +39,8 @@ pub(super) struct SpecReading {
     pub(super) table: Arc<UnitTable>,
     /// The names of the feed that keys are made of.
     pub(super) names: Names,
-    /// If bad values are left out, how the names of specs begin in rejections: `specs.`.
-    pub(super) drops: Option<String>,
+    /// Whether bad values are left out.
+    pub(super) drops: bool,
 }
 
 /// What a value is mapped to: specs, and what is wrong with the parts of it that are none.
@@ -120,15 +120,6 @@ impl SpecReading {
             return List::Each;
         }
         self.options.list.unwrap_or(List::Each)
-    }
-
-    /// The name of a spec in rejections, if it is left out when the catalogue refuses it.
-    pub(super) fn droppable(&self, key: &str) -> Option<String> {
-        let start = self.drops.as_deref()?;
-        let mut name = String::with_capacity(start.len() + key.len());
-        name.push_str(start);
-        name.push_str(key);
-        Some(name)
     }
 
     /// What happens if a value is invalid.

@@ -173,9 +173,9 @@ impl Walk<'_> {
             });
         }
         for spec in mapped.specs {
-            let droppable = reading.droppable(&spec.key);
-            if self.push(spec) {
-                self.collected.droppable.extend(droppable);
+            if self.push(spec) && reading.drops {
+                let last = self.collected.specs.len() - 1;
+                self.collected.droppable.push(last);
             }
         }
         for reason in mapped.bad {
