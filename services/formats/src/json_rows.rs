@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::csv_rows::wrong_count;
+use super::json_value::Unambiguous;
 use super::lines::{Lines, Outcome, too_long};
 use super::{FeedLine, Row, RowForm, broken, encoding};
 
@@ -70,7 +71,7 @@ pub(super) fn row(line: &[u8], columns: Option<&[String]>, encoding: &'static En
     if line.iter().all(u8::is_ascii_whitespace) {
         return Row::Blank;
     }
-    match serde_json::from_slice::<Value>(line) {
+    match serde_json::from_slice(line).map(|Unambiguous(value)| value) {
         Ok(object @ Value::Object(_)) => Row::Object(object),
         Ok(Value::Array(items)) => match columns {
             Some(columns) => of_list(items, columns),
@@ -82,7 +83,7 @@ pub(super) fn row(line: &[u8], columns: Option<&[String]>, encoding: &'static En
         Ok(_) => Row::Unreadable("is JSON, but not an object".to_owned()),
         Err(error) => {
             let reason = encoding::check(line, encoding).err();
-            Row::Unreadable(reason.unwrap_or_else(|| not_json(&error)))
+            Row::Unreadable(reason.unwrap_or_else(|| not_read(&error)))
         }
     }
 }
@@ -96,8 +97,13 @@ fn of_list(items: Vec<Value>, columns: &[String]) -> Row {
 }
 
 /// The library counts lines within the line, so only the column is useful.
-fn not_json(error: &serde_json::Error) -> String {
+fn not_read(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or(&text);
+    let what = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(what, _)| what);
+    if error.is_data() {
+        return what.to_owned();
+    }
     format!("is not JSON: {what} at byte {}", error.column())
 }

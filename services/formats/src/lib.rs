@@ -24,7 +24,7 @@
 //! | `opening` | from a place to rows |
 //! | `unpack` | gzip, Zstandard, zip |
 //! | `detect`, `encoding` | which format and encoding a text has |
-//! | `lines`, `json_rows`, `csv_rows`, `document`, `xml` | rows of text |
+//! | `lines`, `json_rows`, `json_value`, `csv_rows`, `document`, `xml` | rows of text |
 //! | `columns` | the names of the columns of tables and sheets |
 //! | `sheet`, `parquet_rows`, `background` | rows of binary formats |
 //! | `shape` | rows that are made of several lines, and lists that are made of columns |
@@ -48,6 +48,7 @@ mod encoding;
 mod fixtures;
 mod form;
 mod json_rows;
+mod json_value;
 mod lines;
 mod opening;
 mod parquet_rows;

@@ -39,6 +39,23 @@ fn json_lines_and_documents() {
     reads(document.as_bytes(), &form, "JSON, rows at data.products");
 }
 
+#[test]
+fn a_key_that_an_object_has_twice_costs_the_row() {
+    let lines = "{\"id\": 1, \"price\": 5, \"price\": 6}\n{\"id\": 2, \"a\": [{\"b\": 1, \"\\u0062\": 1}]}\n\
+                 {\"id\": 3, \"a\": [{\"b\": 1}, {\"b\": 1, \"B\": -2.5}], \"c\": {\"id\": \"\\n\", \"d\": true, \"e\": null}}\n";
+    let list = format!("[{}]", lines.trim().replace('\n', ",\n"));
+    let rows = [
+        Row::Unreadable("has the key \"price\" twice in one object".to_owned()),
+        Row::Unreadable("has the key \"b\" twice in one object".to_owned()),
+        object(json!({
+            "id": 3, "a": [{"b": 1}, {"b": 1, "B": -2.5}], "c": {"id": "\n", "d": true, "e": null}
+        })),
+    ];
+    for text in [lines, &list] {
+        assert_eq!(rows_of(text.as_bytes(), &FeedForm::default()).0, rows);
+    }
+}
+
 /// The rows as a table with this delimiter.
 fn table(delimiter: u8) -> String {
     let mut writer = csv::WriterBuilder::new();
