@@ -222,7 +222,10 @@ fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
         };
     }
     let root = xml::root(sample);
-    match root.as_deref() {
+    let name = root
+        .as_deref()
+        .map(|name| xml::name_of(name, form.local_names));
+    match name {
         Some("rss") => return Ok(RowsPath::of_keys(["rss", "channel", "item"])),
         Some("feed") => return Ok(RowsPath::of_keys(["feed", "entry"])),
         // What programs save under names of spreadsheets.

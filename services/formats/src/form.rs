@@ -48,6 +48,8 @@ pub struct FeedForm {
     pub gather: Option<Gather>,
     /// Where the rows are in a document.
     pub rows: Option<RowsPath>,
+    /// Whether names of XML lose their prefixes, in the rows and in their place.
+    pub local_names: bool,
     /// The encoding of text.
     pub encoding: Option<&'static Encoding>,
     /// The sheet of a spreadsheet.

@@ -164,6 +164,8 @@ struct RowForm {
     skip: u64,
     encoding: &'static Encoding,
     max_bytes: usize,
+    /// Whether names of XML lose their prefixes.
+    local_names: bool,
 }
 
 impl Default for RowForm {
@@ -173,6 +175,7 @@ impl Default for RowForm {
             skip: 0,
             encoding: UTF_8,
             max_bytes: MAX_LINE_BYTES,
+            local_names: false,
         }
     }
 }

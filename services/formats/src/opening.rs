@@ -235,6 +235,7 @@ impl<'o> Opening<'o> {
             skip: self.form.skip_lines,
             encoding: known.encoding,
             max_bytes: self.max_bytes,
+            local_names: self.form.local_names,
         };
         let source = match chosen.rows {
             ChosenRows::Xml(_) => known.text(source),

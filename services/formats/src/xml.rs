@@ -1,8 +1,8 @@
 //! Reading rows of XML: each element at a path becomes an object.
 //!
 //! Attributes become keys with `@`, an element with text only becomes the text, the text of other
-//! elements is `#text`, and elements of one name become a list. Names keep their prefix. Entities
-//! other than the predefined ones are unknown: nothing outside the file is read.
+//! elements is `#text`, and elements of one name become a list. Names keep their prefix unless the
+//! form says otherwise. Entities other than the predefined ones are unknown: nothing outside the file is read.
 //!
 //! What is not XML costs the row that has it. Reading goes on behind the end tag of the row or, if
 //! the next start tag of a row comes before it, there; the row is read once more from its
@@ -23,9 +23,12 @@ use super::lines::too_long;
 use super::{FeedLine, Row, RowForm, broken, encoding};
 use crate::RowsPath;
 
+mod names;
 mod replay;
 
-use replay::{Replayed, is_too_long};
+pub(super) use names::name_of;
+use names::without_prefixes;
+use replay::{Replayed, RowTag, is_too_long};
 
 /// The maximum depth of a row.
 const MAX_DEPTH: usize = 64;
@@ -77,7 +80,10 @@ fn reader<R: BufRead>(source: Replayed<R>) -> Reader<Replayed<R>> {
 impl<R: BufRead> XmlRows<R> {
     pub(super) fn new(source: R, path: &RowsPath, form: RowForm) -> Self {
         let max_bytes = form.max_bytes.saturating_mul(MAX_TEXT_FACTOR);
-        let steps: Vec<String> = path.keys().into_iter().map(str::to_owned).collect();
+        let steps = path.keys().into_iter();
+        let steps: Vec<String> = steps
+            .map(|name| name_of(name, form.local_names).to_owned())
+            .collect();
         Self {
             reader: Some(reader(Replayed::new(source, max_bytes))),
             end_tag: format!("</{}>", steps.last().map_or("", String::as_str)),
@@ -128,7 +134,12 @@ impl<R: BufRead> XmlRows<R> {
         let Some(name) = self.steps.last().filter(|_| self.matched == parents) else {
             return false;
         };
-        if !source.resume(name, self.is_in_row, self.nests) {
+        let row = RowTag {
+            name,
+            local_names: self.form.local_names,
+            nests: self.nests,
+        };
+        if !source.resume(&row, self.is_in_row) {
             return false;
         }
         self.depth = parents;
@@ -147,7 +158,9 @@ impl<R: BufRead> XmlRows<R> {
                 Event::Start(start) => {
                     let tag = check_tag(&start);
                     let step = self.steps.get(self.depth).map(String::as_str);
-                    if self.matched == self.depth && step == Some(start.name().as_ref()) {
+                    let name = start.name();
+                    let name = name_of(name.as_ref(), self.form.local_names);
+                    if self.matched == self.depth && step == Some(name) {
                         self.matched += 1;
                     }
                     if self.matched < self.steps.len() || self.depth + 1 > self.steps.len() {
@@ -161,6 +174,7 @@ impl<R: BufRead> XmlRows<R> {
                     self.is_in_row = true;
                     self.matched = self.steps.len() - 1;
                     tag?;
+                    self.end_tag = format!("</{}>", start.name().as_ref());
                     let row = Element::of(&start, self.form.encoding);
                     let bytes = start.len();
                     return self.row(row, bytes, buffer).map(Some);
@@ -208,7 +222,9 @@ impl<R: BufRead> XmlRows<R> {
                 Event::Start(start) => {
                     check_tag(start)?;
                     check_depth(building.depth)?;
-                    nests |= self.steps.last().map(String::as_str) == Some(start.name().as_ref());
+                    let name = start.name();
+                    let name = name_of(name.as_ref(), self.form.local_names);
+                    nests |= self.steps.last().is_some_and(|step| step == name);
                 }
                 Event::CData(text) => self.check_section(text)?,
                 Event::Comment(text) => self.check_section(text)?,
@@ -373,7 +389,7 @@ impl<'f> Building<'f> {
         let Some(element) = self.open.pop() else {
             return;
         };
-        let (name, value) = element.finish();
+        let (name, value) = element.finish(self.form.local_names);
         match self.open.last_mut() {
             Some(parent) => insert(&mut parent.object, name, value),
             None => self.row = value,
@@ -421,12 +437,15 @@ impl Element {
     }
 
     /// Its name and its value: text, or an object.
-    fn finish(mut self) -> (String, Value) {
+    fn finish(mut self, local_names: bool) -> (String, Value) {
         if self.object.is_empty() {
             return (self.name, Value::String(self.text));
         }
         if !self.text.trim().is_empty() {
             self.object.insert(TEXT.to_owned(), self.text.into());
+        }
+        if local_names {
+            without_prefixes(&mut self.object);
         }
         (self.name, Value::Object(self.object))
     }

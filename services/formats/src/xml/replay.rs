@@ -9,6 +9,47 @@ use crate::source::newlines;
 /// How many times as much may be read again as is read.
 const MAX_AGAIN: u64 = 8;
 
+/// The maximum length of a prefix in the tag of a row.
+const MAX_PREFIX_BYTES: usize = 100;
+
+/// The tags of rows.
+pub(super) struct RowTag<'n> {
+    pub(super) name: &'n str,
+    /// Whether it may have any prefix.
+    pub(super) local_names: bool,
+    /// Whether rows have elements of their own name in them.
+    pub(super) nests: bool,
+}
+
+impl RowTag<'_> {
+    /// Whether a text behind `<` or `</` is a tag of a row.
+    fn begins(&self, tag: &[u8]) -> bool {
+        let mut tag = tag;
+        if self.local_names {
+            let start = &tag[..tag.len().min(MAX_PREFIX_BYTES)];
+            let end = start.iter().position(|byte| b": \t\r\n/>".contains(byte));
+            if let Some(end) = end.filter(|end| tag[*end] == b':') {
+                tag = &tag[end + 1..];
+            }
+        }
+        let after = tag.strip_prefix(self.name.as_bytes());
+        after.is_some_and(|after| {
+            let next = after.first();
+            next.is_none_or(|byte| b" \t\r\n/>".contains(byte))
+        })
+    }
+
+    /// The number of bytes behind `<` by which a tag of a row is known.
+    fn bytes(&self) -> usize {
+        let prefix = if self.local_names {
+            MAX_PREFIX_BYTES
+        } else {
+            0
+        };
+        self.name.len() + prefix
+    }
+}
+
 /// A source that counts lines, ends with an error where one event is too long, and can go back to
 /// a mark.
 pub(super) struct Replayed<R> {
@@ -68,7 +109,7 @@ impl<R: BufRead> Replayed<R> {
 
     /// Goes on from the first place behind the mark at which a row begins or, in a row, is ended.
     /// Returns false if there is no such place, or too much was read again.
-    pub(super) fn resume(&mut self, name: &str, is_in_row: bool, nests: bool) -> bool {
+    pub(super) fn resume(&mut self, row: &RowTag<'_>, is_in_row: bool) -> bool {
         let kept = std::mem::take(&mut self.kept);
         self.read_again += kept.len() as u64;
         if self.read_again > MAX_AGAIN * (self.read + self.max_bytes as u64) {
@@ -85,17 +126,14 @@ impl<R: BufRead> Replayed<R> {
         // Not the tag at the mark itself.
         self.skip(1);
         let mut depth = 1;
-        while self.find_tag(name.len()) {
+        while self.find_tag(row.bytes()) {
             let tag = &self.again[self.at + 1..];
             let (is_end, tag) = match tag.strip_prefix(b"/") {
                 Some(tag) => (true, tag),
                 None => (false, tag),
             };
-            let after = tag.strip_prefix(name.as_bytes()).map(|after| after.first());
-            let is_row =
-                after.is_some_and(|after| after.is_none_or(|byte| b" \t\r\n/>".contains(byte)));
-            match (is_row, is_end) {
-                (true, false) if !is_in_row || !nests => return true,
+            match (row.begins(tag), is_end) {
+                (true, false) if !is_in_row || !row.nests => return true,
                 (true, false) if !self.is_empty_element() => depth += 1,
                 (true, true) if is_in_row => depth -= 1,
                 _ => {}
@@ -109,7 +147,7 @@ impl<R: BufRead> Replayed<R> {
     }
 
     /// Goes to the next tag, and loads its beginning. Returns false if there is none.
-    fn find_tag(&mut self, name_bytes: usize) -> bool {
+    fn find_tag(&mut self, tag_bytes: usize) -> bool {
         loop {
             if let Some(found) = memchr(b'<', &self.again[self.at..]) {
                 self.skip(found);
@@ -120,7 +158,7 @@ impl<R: BufRead> Replayed<R> {
                 return false;
             }
         }
-        while self.again.len() - self.at < name_bytes + 3 && self.load() {}
+        while self.again.len() - self.at < tag_bytes + 3 && self.load() {}
         true
     }
 

@@ -44,6 +44,60 @@ fn elements_become_objects_texts_and_lists() {
     assert_eq!(read(text, "c.p"), [(4, object(json!({"id": "0"})))]);
 }
 
+/// The rows at `Message.item`, by names without prefixes.
+fn read_local(text: &str) -> Vec<(u64, Row)> {
+    let path = crate::tests::rows_path("Message.item");
+    let form = RowForm {
+        max_bytes: 1000,
+        local_names: true,
+        ..RowForm::default()
+    };
+    let source = std::io::BufReader::with_capacity(5, text.as_bytes());
+    let mut rows = XmlRows::new(source, &path, form);
+    let rows = std::iter::from_fn(|| rows.next());
+    rows.map(|line| (line.number, line.row)).collect()
+}
+
+#[test]
+fn names_without_prefixes_read_documents_of_any_prefix() {
+    for prefix in ["", "cin:", "gdsn:"] {
+        let text = "<Message><head><item/></head>\n<item c:id='1'><n>a</n><n>b</n><x:t>c</x:t><y:t>d</y:t></item>\n\
+                    <item><n>a & b</n></item>\n<item><item/><![CDATA[</x:item>]]></item></Message>";
+        let names = ["Message", "item", "head"].iter();
+        let text = names.fold(text.to_owned(), |text, name| {
+            let open = text.replace(&format!("<{name}"), &format!("<{prefix}{name}"));
+            open.replace(&format!("</{name}"), &format!("</{prefix}{name}"))
+        });
+        let found = read_local(&text);
+        let first = json!({"@id": "1", "n": ["a", "b"], "x:t": "c", "y:t": "d"});
+        assert_eq!(found[0], (2, object(first)), "{text}");
+        assert_eq!(found[1].0, 3);
+        assert!(reason(&found[1].1).contains("is not XML"), "{found:?}");
+        let last = json!({"item": "", "#text": "</x:item>"});
+        assert_eq!(found[2..], [(4, object(last))], "{text}");
+    }
+}
+
+#[test]
+fn rows_with_a_prefix_are_found_again_after_what_is_not_xml() {
+    let row = |n: u32| format!("<p:item><p:n>{n}</p:n></p:item>\n");
+    let bad = [
+        "<p:item><p:n>5 < 6</p:n></p:item>\n",
+        "<p:item a=\"1><p:n/></p:item>\n",
+    ];
+    for bad in bad {
+        let text = format!("<p:Message>\n{}{bad}{}</p:Message>", row(1), row(3));
+        let found = read_local(&text);
+        let expected = |n: &str| object(json!({"n": n}));
+        assert_eq!(found[0], (2, expected("1")));
+        assert_eq!(found[1].0, 3);
+        assert!(matches!(found[1].1, Row::Unreadable(_)), "{found:?}");
+        assert_eq!(found[2..], [(4, expected("3"))], "{bad}");
+        let first = format!("<p:Message>\n{bad}{}</p:Message>", row(3));
+        assert_eq!(read_local(&first)[1..], [(3, expected("3"))], "{bad}");
+    }
+}
+
 #[test]
 fn a_bad_row_costs_itself() {
     let long = format!("<p><a>{}</a></p>", "x".repeat(1500));
