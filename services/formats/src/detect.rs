@@ -8,7 +8,7 @@ use super::document;
 use super::encoding::{self, Known};
 use super::lines::after_lines;
 use super::xml;
-use crate::{FeedForm, Format, RowsPath};
+use crate::{FeedForm, Format, RowsPath, RowsStep};
 
 /// The number of bytes that are looked at.
 pub(super) const SAMPLE_BYTES: usize = 256 * 1024;
@@ -150,14 +150,19 @@ fn guess(sample: &[u8], whole: bool, name: &str, form: &FeedForm) -> Format {
         Some(b'<') if second.is_ascii_alphabetic() || b"?!_".contains(&second) => Format::Xml,
         Some(b'{' | b'[') if form.rows.is_some() => Format::Json,
         Some(b'{' | b'[') if ends_with(unpacked(name), &[".jsonl", ".ndjson"]) => Format::JsonLines,
-        Some(b'{' | b'[') => json(start, whole, unpacked(name)),
+        Some(b'{' | b'[') => json(start, whole, unpacked(name), form.guess_rows),
         None => Format::JsonLines,
         Some(_) => Format::Csv,
     }
 }
 
+/// Whether a text is an object whose values are rows.
+fn has_values_alike(start: &[u8]) -> bool {
+    document::likely_rows(start) == Some(RowsPath::default().values())
+}
+
 /// JSON Lines or one document.
-fn json(start: &[u8], whole: bool, name: &str) -> Format {
+fn json(start: &[u8], whole: bool, name: &str, guesses: bool) -> Format {
     if start[0] == b'[' {
         // A list of values is a row of JSON Lines, one of rows a document.
         let inside = start[1..].trim_ascii_start().first();
@@ -172,7 +177,8 @@ fn json(start: &[u8], whole: bool, name: &str) -> Format {
     let first = lines.next().unwrap_or_default();
     let Some(next) = lines.find(|line| !line.is_empty()) else {
         // One line is a row. If its end is not to be seen, the name decides.
-        return if !whole && !complete(first) && ends_with(name, &[".json"]) {
+        let is_cut_off = !whole && !complete(first) && ends_with(name, &[".json"]);
+        return if is_cut_off || (guesses && has_values_alike(start)) {
             Format::Json
         } else {
             Format::JsonLines
@@ -213,13 +219,14 @@ fn declared_in_xml(sample: &[u8]) -> Option<Known> {
 
 fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
     if let Some(rows) = &form.rows {
-        let names_none = rows.keys().is_empty();
-        let reason = "this is XML, and `rows` in the mapping names no element";
-        return if names_none {
-            Err(reason.to_owned())
+        let reason = if rows.steps().contains(&RowsStep::Any) {
+            "this is XML, and * in `rows` in the mapping is every value of a JSON object"
+        } else if rows.keys().is_empty() {
+            "this is XML, and `rows` in the mapping names no element"
         } else {
-            Ok(rows.clone())
+            return Ok(rows.clone());
         };
+        return Err(reason.to_owned());
     }
     let root = xml::root(sample);
     let name = root
@@ -302,6 +309,16 @@ mod tests {
             ("{\n \"d\": {\"p\": [{\"a\": 1}]}}", "x", json(&["d", "p"])),
             ("{\"p\":[\n{\"a\":1},\n{\"a\":2}\n]}", "x", json(&["p"])),
             ("[{\"a\":1}, 2]\n", "x.ndjson", ChosenRows::JsonLines),
+            (
+                "{\"B1\":{\"a\":1,\"b\":2},\"B2\":{\"a\":1,\"b\":2}}",
+                "x",
+                ChosenRows::Json(RowsPath::default().values()),
+            ),
+            (
+                "{\"p\":{\"x\":{\"a\":1,\"b\":2},\"y\":{\"a\":1,\"b\":2}}}",
+                "x",
+                ChosenRows::JsonLines,
+            ),
             ("a,b;c,d\n", "x", table(b',')),
             ("\"a,b,c\";d;e\n", "x", table(b';')),
             ("a\tb\n", "x.txt", table(b'\t')),
@@ -364,6 +381,15 @@ mod tests {
         };
         let refused = choose(b"<c/>", true, "x", &form).unwrap_err();
         assert!(refused.ends_with("names no element"), "{refused}");
+        let form = FeedForm {
+            rows: Some(RowsPath::of_keys(["c"]).values()),
+            ..FeedForm::default()
+        };
+        let refused = choose(b"<c/>", true, "x", &form).unwrap_err();
+        assert!(
+            refused.ends_with("every value of a JSON object"),
+            "{refused}"
+        );
         let json = refusal("{\n\"a\": [{}]}");
         assert!(json.ends_with("perhaps rows = \"a\""), "{json}");
     }

@@ -6,11 +6,13 @@
 
 use std::io::BufRead;
 
+use serde_json::{Map, Value};
+
 use super::json_rows::row;
 use super::lines::too_long;
 use super::source::newlines;
 use super::{FeedLine, Row, RowForm, broken};
-use crate::{RowsPath, RowsStep};
+use crate::{ROW_KEY, RowsPath, RowsStep};
 
 /// The maximum depth of a value.
 const MAX_DEPTH: usize = 1000;
@@ -28,6 +30,8 @@ pub(super) struct Document<R> {
     number: u64,
     /// Whether something was found where the rows should be.
     found: bool,
+    /// The key of the value of an object that is a row, or has the rows in it.
+    key: Option<String>,
     value: Vec<u8>,
 }
 
@@ -66,6 +70,7 @@ impl<R: BufRead> Document<R> {
             state: State::Start,
             number: 0,
             found: false,
+            key: None,
             value: Vec::new(),
         }
     }
@@ -146,13 +151,15 @@ impl<R: BufRead> Document<R> {
             return Err(format!("{} is where a key should be", shown(next)));
         }
         let key = self.key()?;
-        let follows = self.path.steps().get(steps) == Some(&RowsStep::Key(key));
-        if follows {
-            self.value(steps + 1)
-        } else {
-            self.text.value(None)?;
-            Ok(Found::Nothing)
+        match self.path.steps().get(steps) {
+            Some(RowsStep::Key(step)) if *step == key => {}
+            Some(RowsStep::Any) => self.key = Some(key),
+            _ => {
+                self.text.value(None)?;
+                return Ok(Found::Nothing);
+            }
         }
+        self.value(steps + 1)
     }
 
     /// Reads a key and the colon after it.
@@ -178,10 +185,12 @@ impl<R: BufRead> Document<R> {
             (None, b'[') => (true, None),
             (None, b'{') => return self.row(),
             (Some(RowsStep::Each), b'[') => (true, Some(steps + 1)),
-            (Some(RowsStep::Key(_)), b'{') => (false, Some(steps)),
+            (Some(RowsStep::Key(_) | RowsStep::Any), b'{') => (false, Some(steps)),
             (step, _) => return self.unusual(step.is_none()),
         };
-        self.found |= inner.is_none();
+        // The object or the list of the rows, which may be empty.
+        let is_of_rows = self.path.steps()[steps..] == [RowsStep::Any];
+        self.found |= inner.is_none() || is_of_rows;
         self.text.skip_byte()?;
         self.open.push(Container {
             is_list,
@@ -201,7 +210,9 @@ impl<R: BufRead> Document<R> {
             return Ok(Found::Nothing);
         }
         self.number = line.max(self.number + 1);
-        let reason = format!("at {} is neither a list nor an object", self.path);
+        let key = self.key.as_ref();
+        let key = key.map_or(String::new(), |key| format!(", of the key {key:?},"));
+        let reason = format!("at {}{key} is neither a list nor an object", self.path);
         Ok(Found::Line(self.line(0, Row::Unreadable(reason))))
     }
 
@@ -215,9 +226,23 @@ impl<R: BufRead> Document<R> {
             Row::Unreadable(too_long(length, max_bytes))
         } else {
             let columns = self.form.columns.as_deref();
-            row(&self.value, columns, self.form.encoding)
+            let row = row(&self.value, columns, self.form.encoding);
+            self.with_key(row)
         };
         Ok(Found::Line(self.line(length, row)))
+    }
+
+    /// Adds to a row the key that it has in the object around.
+    fn with_key(&self, mut row: Row) -> Row {
+        if let (Row::Object(Value::Object(object)), Some(key)) = (&mut row, &self.key) {
+            if object.contains_key(ROW_KEY) {
+                let reason =
+                    format!("has {ROW_KEY:?} itself, which is the name of its key {key:?}");
+                return Row::Unreadable(reason);
+            }
+            object.insert(ROW_KEY.to_owned(), key.as_str().into());
+        }
+        row
     }
 
     fn line(&self, bytes: usize, row: Row) -> FeedLine {
@@ -370,8 +395,60 @@ fn shown(byte: u8) -> String {
     format!("{:?}", char::from(byte))
 }
 
-/// The first place in a sample where a list of objects begins.
+/// The number of values of an object that are compared.
+const COMPARED_VALUES: usize = 20;
+
+/// The place in a sample where a list of objects begins, or that of an object around it whose
+/// values are alike.
 pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
+    let list = first_list(sample);
+    let keys = list.clone().or_else(|| first_object(sample));
+    let keys = keys.unwrap_or_default();
+    let ends = 0..keys.len() + usize::from(list.is_none());
+    let mut places = ends.map(|end| RowsPath::of_keys(keys[..end].iter().map(String::as_str)));
+    let by_key = places.find(|place| are_alike(sample, place));
+    let list = list.map(|keys| RowsPath::of_keys(keys.iter().map(String::as_str)));
+    by_key.map(RowsPath::values).or(list)
+}
+
+/// The key of the first object in the outermost object of a sample.
+fn first_object(sample: &[u8]) -> Option<Vec<String>> {
+    let path = RowsPath::default().values();
+    let mut rows = Document::new(sample, path, RowForm::default());
+    loop {
+        if let Row::Object(_) | Row::Broken(_) = rows.next()?.row {
+            return rows.key.map(|key| vec![key]);
+        }
+    }
+}
+
+/// Whether the object at a place has two values or more, all of them objects that have half of
+/// their keys in common with the first one.
+fn are_alike(sample: &[u8], place: &RowsPath) -> bool {
+    let mut rows = Document::new(sample, place.clone().values(), RowForm::default());
+    let mut values: Vec<Map<String, Value>> = Vec::new();
+    while values.len() < COMPARED_VALUES {
+        match rows.next().map(|line| line.row) {
+            Some(_) if rows.open.last().is_some_and(|open| open.is_list) => return false,
+            Some(Row::Object(Value::Object(value))) => values.push(value),
+            // The sample may be cut off anywhere.
+            Some(Row::Broken(_)) | None => break,
+            Some(_) => return false,
+        }
+    }
+    let Some((first, others)) = values.split_first() else {
+        return false;
+    };
+    let is_alike = |value: &Map<String, Value>| {
+        let shared = value.keys().filter(|key| first.contains_key(*key)).count();
+        // The key that all rows have is one of them.
+        shared > 2 && 2 * shared > value.len()
+    };
+    !others.is_empty() && others.iter().all(is_alike)
+}
+
+/// The keys on the way to the first list of objects in a sample.
+fn first_list(sample: &[u8]) -> Option<Vec<String>> {
     let mut keys: Vec<Option<String>> = Vec::new();
     let mut last_key = None;
     let mut at = 0;
@@ -381,9 +458,7 @@ pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
         match byte {
             b'{' if list_before => {
                 // The keys on the way to the list, without those inside of other lists.
-                let keys: Option<Vec<String>> = keys.into_iter().skip(1).collect();
-                let keys = keys?;
-                return Some(RowsPath::of_keys(keys.iter().map(String::as_str)));
+                return keys.into_iter().skip(1).collect();
             }
             b'{' => keys.push(last_key.take()),
             b'[' => {
@@ -492,10 +567,64 @@ mod tests {
     }
 
     #[test]
+    fn the_values_of_an_object_are_rows_with_their_key() {
+        let text = "{\"n\": 3, \"p\": {\n\"B1\": {\"x\": 1},\n\"B\\u00e9\": {\"x\": NaN},\n\"B3\": null,\n\
+                    \"B4\": 5, \"B5\": {\"@key\": 1},\n\"\": [{\"x\": 6}, {\"x\": 7}]}, \"q\": {\"C\": {}}}";
+        let found = read(text, "p.*");
+        assert_eq!(found[0], (2, object(json!({"x": 1, "@key": "B1"}))));
+        assert!(found[1].0 == 3 && reason(&found[1].1).contains("is not JSON"));
+        let expected = "at p.*, of the key \"B4\", is neither a list nor an object";
+        assert_eq!(found[2], (5, Row::Unreadable(expected.to_owned())));
+        let expected = "has \"@key\" itself, which is the name of its key \"B5\"";
+        assert_eq!(found[3], (6, Row::Unreadable(expected.to_owned())));
+        assert_eq!(found[4], (7, object(json!({"x": 6, "@key": ""}))));
+        assert_eq!(found[5], (8, object(json!({"x": 7, "@key": ""}))));
+        assert_eq!(found.len(), 6);
+    }
+
+    #[test]
+    fn values_of_objects_lead_to_rows() {
+        let text =
+            "{\"a\": {\"p\": [{\"x\": 1}]}, \"b\": {}, \"c\": 5, \"d\": {\"p\": {\"x\": 2}}}";
+        let expected = [
+            (1, object(json!({"x": 1, "@key": "a"}))),
+            (2, object(json!({"x": 2, "@key": "d"}))),
+        ];
+        assert_eq!(read(text, "*.p"), expected);
+        let text = "[{\"a\": {\"x\": 1}}, {\"b\": {\"x\": 2}}]";
+        let keys = read(text, "[].*").into_iter().map(|(_, row)| match row {
+            Row::Object(row) => row[ROW_KEY].clone(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(keys.collect::<Vec<_>>(), ["a", "b"]);
+        assert!(read("{}", "*").is_empty() && read("{\"p\": {}}", "p.*").is_empty());
+        let found = read("{\"q\": {}}", "p.*");
+        assert!(reason(&found[0].1).contains("nothing at p.*"));
+        let found = read("{\"a\": {\"x\": 1},\n\"b\": {", "*");
+        assert!(reason(&found[1].1).contains("ends too early, in line 2"));
+    }
+
+    #[test]
     fn the_place_of_rows_is_proposed() {
         let likely = |text: &str| likely_rows(text.as_bytes()).map(|path| path.to_string());
         let text = "{\"meta\": {\"tags\": [1, \"{\"]}, \"data\": {\"p.q\": [ {\"id\": 1";
         assert_eq!(likely(text).unwrap(), "data.\"p.q\"");
         assert_eq!(likely("{\"a\": 1}"), None);
+        let product = "{\"id\": 1, \"name\": \"a\", \"offers\": [{\"price\": 5}]}";
+        let products = format!("{{\"B1\": {product}, \"B2\": {product}, \"B3\": {{\"id\"");
+        assert_eq!(likely(&products).unwrap(), "*");
+        let inner = format!("{{\"n\": 2, \"a.b\": {products}");
+        assert_eq!(likely(&inner).unwrap(), "\"a.b\".*");
+        let flat = inner.replace("[{\"price\": 5}]", "5");
+        assert_eq!(likely(&flat).unwrap(), "\"a.b\".*");
+        let other =
+            format!("{{\"shop\": {{\"id\": 1, \"name\": 2}}, \"all\": [{product}, {product}]}}");
+        assert_eq!(likely(&other).unwrap(), "all");
+        assert_eq!(
+            likely(&other.replace(&format!(", {product}"), "")).unwrap(),
+            "all"
+        );
+        let one = format!("{{\"B1\": {product}}}");
+        assert_eq!(likely(&one).unwrap(), "B1.offers");
     }
 }

@@ -72,7 +72,12 @@ pub enum RowsStep {
     Key(String),
     /// Into every item of a list.
     Each,
+    /// Into every value of a JSON object. Rows have the key of the last such step as [`ROW_KEY`].
+    Any,
 }
+
+/// The name that a row has its key under in an object whose values are the rows.
+pub const ROW_KEY: &str = "@key";
 
 impl RowsPath {
     /// The path of these keys.
@@ -89,9 +94,15 @@ impl RowsPath {
     pub(crate) fn keys(&self) -> Vec<&str> {
         let keys = self.0.iter().filter_map(|step| match step {
             RowsStep::Key(key) => Some(key.as_str()),
-            RowsStep::Each => None,
+            RowsStep::Each | RowsStep::Any => None,
         });
         keys.collect()
+    }
+
+    /// The path to every value of the object here.
+    pub(crate) fn values(mut self) -> Self {
+        self.0.push(RowsStep::Any);
+        self
     }
 }
 
@@ -108,6 +119,8 @@ impl fmt::Display for RowsPath {
             match step {
                 RowsStep::Key(key) => push_key(&mut text, key),
                 RowsStep::Each => text.push_str("[]"),
+                RowsStep::Any if text.is_empty() => text.push('*'),
+                RowsStep::Any => text.push_str(".*"),
             }
         }
         f.write_str(if text.is_empty() { "." } else { &text })

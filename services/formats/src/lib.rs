@@ -62,7 +62,7 @@ mod xml;
 use background::Background;
 use csv_rows::CsvRows;
 use document::Document;
-pub use form::{FeedForm, Format, RowsPath, RowsStep, push_key};
+pub use form::{FeedForm, Format, ROW_KEY, RowsPath, RowsStep, push_key};
 use json_rows::JsonRows;
 use opening::{Opened, Opening, of_member, open};
 use place::Place;

@@ -24,12 +24,16 @@ pub(crate) fn reason(row: &Row) -> &str {
     }
 }
 
-/// The place of rows: keys, with `[]` behind one whose value is a list of lists.
+/// The place of rows: keys, with `[]` behind one whose value is a list of lists, or `*` for all.
 pub(crate) fn rows_path(text: &str) -> RowsPath {
     let keys = text.split('.').filter(|key| !key.is_empty());
     let steps = keys.flat_map(|key| {
         let (name, each) = key.split_once("[]").map_or((key, 0), |(name, _)| (name, 1));
-        let key = (!name.is_empty()).then(|| RowsStep::Key(name.to_owned()));
+        let key = match name {
+            "" => None,
+            "*" => Some(RowsStep::Any),
+            name => Some(RowsStep::Key(name.to_owned())),
+        };
         key.into_iter()
             .chain(std::iter::repeat_n(RowsStep::Each, each))
     });

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use parquet::basic::Compression;
 use peak_alloc::PeakAlloc;
-use vitrine_formats::{FeedForm, Feeds, Row, RowsPath};
+use vitrine_formats::{FeedForm, Feeds, Row, RowsPath, RowsStep};
 use zip::CompressionMethod;
 
 #[path = "../src/fixtures.rs"]
@@ -119,6 +119,16 @@ fn packed() -> Vec<Case> {
     ]
 }
 
+/// An object of 120 MB with many values, of which one is damaged.
+fn values_of_an_object() -> String {
+    let name = "x".repeat(1000);
+    let values = (0..120_000).map(|n| match n {
+        60_000 => format!("\"{n}\": {{\"name\": {name}}}"),
+        n => format!("\"{n}\": {{\"name\": \"{name}\"}}"),
+    });
+    format!("{{{}}}", values.collect::<Vec<_>>().join(",\n"))
+}
+
 fn texts() -> Vec<Case> {
     let open = format!(
         "a,b\n1,\"{}\n",
@@ -142,6 +152,14 @@ fn texts() -> Vec<Case> {
             "deeper than 1000 levels",
         ),
         at(
+            "*",
+            case(
+                "values.json",
+                values_of_an_object().into_bytes(),
+                "is not JSON",
+            ),
+        ),
+        at(
             "a.b",
             case(
                 "deep.xml",
@@ -160,10 +178,19 @@ fn texts() -> Vec<Case> {
     ]
 }
 
+/// The place of rows: keys, or `*` for every value of an object.
+fn place(text: &str) -> RowsPath {
+    let steps = text.split('.').map(|step| match step {
+        "*" => RowsStep::Any,
+        key => RowsStep::Key(key.to_owned()),
+    });
+    steps.collect()
+}
+
 /// The most memory that reading a file takes, and why lines of it are not read.
 fn read(path: &Path, rows: Option<&str>) -> (usize, Vec<String>) {
     let form = FeedForm {
-        rows: rows.map(|rows| RowsPath::of_keys(rows.split('.'))),
+        rows: rows.map(place),
         ..FeedForm::default()
     };
     let before = MEMORY.current_usage();
