@@ -37,6 +37,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<FeedForm, MappingError> {
         unpivot: shape::unpivots(section)?,
         gather: shape::gather(section)?,
         rows: rows(section)?,
+        local_names: section.flag("local_names", false)?,
         encoding: encoding(section)?,
         sheet: section.text("sheet")?.map(str::to_owned),
         files: section.text("files")?.map(str::to_owned),
@@ -62,6 +63,7 @@ fn effective(section: &Section<'_>, form: &FeedForm) -> Result<(), MappingError>
             form.rows.is_some(),
             of(&[Format::Json, Format::Xml]),
         ),
+        ("local_names", form.local_names, of(&[Format::Xml])),
         ("encoding", form.encoding.is_some(), is_text(format)),
         ("sheet", form.sheet.is_some(), of(&[Format::Excel])),
         (
@@ -145,15 +147,17 @@ fn rows(section: &Section<'_>) -> Result<Option<RowsPath>, MappingError> {
 
 /// Parses the path of rows.
 fn rows_path(text: &str) -> Result<RowsPath, String> {
-    let path = Path::parse(text)?;
+    let path = Path::parse_with_wildcards(text)?;
     if !path.is_relative() {
         return Err(format!("{text:?}: ^ has no meaning here"));
     }
     let steps = path.steps().iter().map(|step| match step {
         PathStep::Key(key) => Ok(RowsStep::Key(key.clone())),
         PathStep::Each => Ok(RowsStep::Each),
-        PathStep::At(_) | PathStep::With(..) | PathStep::Any | PathStep::AnyDeep => Err(format!(
-            "{text:?}: only keys, and [] for every item of a list, lead to the rows"
+        PathStep::Any => Ok(RowsStep::Any),
+        PathStep::At(_) | PathStep::With(..) | PathStep::AnyDeep => Err(format!(
+            "{text:?}: only keys, [] for every item of a list, and * for every value of an object \
+             lead to the rows"
         )),
     });
     steps.collect()

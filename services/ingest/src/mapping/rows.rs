@@ -1,5 +1,4 @@
-//! Rows as the mapping wants them, before anything else reads them: empty cells that mean the ones above, numbered columns that become a list, and names of
-//! XML without their prefixes.
+//! Rows as the mapping wants them, before anything else reads them: empty cells that mean the ones above, and numbered columns that become a list.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,6 @@ use super::section::Section;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowSettings {
     pub(super) fill_down: Option<FillDown>,
-    local_names: bool,
     numbered: Vec<Numbered>,
 }
 
@@ -95,7 +93,6 @@ impl RowSettings {
         });
         Ok(Self {
             fill_down: FillDown::read(section)?,
-            local_names: section.flag("local_names", false)?,
             numbered: numbered.collect::<Result<_, MappingError>>()?,
         })
     }
@@ -114,9 +111,6 @@ impl RowSettings {
     /// # Errors
     /// The name of a list that the row has itself.
     pub(super) fn apply(&self, row: &mut Value) -> Result<(), String> {
-        if self.local_names {
-            without_prefixes(row);
-        }
         let Value::Object(object) = row else {
             return Ok(());
         };
@@ -223,40 +217,6 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Removes the prefixes of names: `cin:item` becomes `item`, `@xml:lang` becomes `@lang`. A name stays as it is where
-/// its object has the other one.
-fn without_prefixes(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(without_prefixes),
-        Value::Object(object) => {
-            object.values_mut().for_each(without_prefixes);
-            if object.keys().any(|name| name.contains(':')) {
-                rename(object);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn rename(object: &mut Map<String, Value>) {
-    let given = std::mem::take(object);
-    let names: Vec<String> = given.keys().map(|name| local(name)).collect();
-    for (at, (name, value)) in given.into_iter().enumerate() {
-        let is_alone = names.iter().filter(|other| **other == names[at]).count() == 1;
-        let name = if is_alone { names[at].clone() } else { name };
-        object.insert(name, value);
-    }
-}
-
-fn local(name: &str) -> String {
-    let (sign, rest) = match name.strip_prefix('@') {
-        Some(rest) => ("@", rest),
-        None => ("", name),
-    };
-    let local = rest.split_once(':').map_or(rest, |(_, local)| local);
-    format!("{sign}{local}")
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -303,17 +263,5 @@ mod tests {
                 "{columns}"
             );
         }
-    }
-
-    #[test]
-    fn names_lose_their_prefixes_unless_two_become_one() {
-        let row = json!({
-            "cin:item": [{"gdsn:gtin": "1", "@xml:lang": "de", "#text": "x"}], "title": "a", "g:title": "b", "a:b:c": 1
-        });
-        let expected = json!({
-            "item": [{"gtin": "1", "@lang": "de", "#text": "x"}], "title": "a", "g:title": "b", "b:c": 1
-        });
-        assert_eq!(changed("local_names = true", row.clone()), Ok(expected));
-        assert_eq!(changed("", row.clone()), Ok(row));
     }
 }

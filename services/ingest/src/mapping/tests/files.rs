@@ -97,6 +97,24 @@ const EXAMPLES: &[Example] = &[
         r#"{"id":1}"#,
     ),
     (
+        "the values of an object",
+        "feed.json",
+        r#"{"products": {"B001": {"name": "Lamp"}, "B002": {"name": "Shelf"}}}"#,
+        plain,
+        r#"rows = "products.*""#,
+        "JSON, rows at products.*",
+        r#"{"name":"Lamp","@key":"B001"}"#,
+    ),
+    (
+        "a document that is an object of rows",
+        "feed.json",
+        r#"{"B001": {"name": "Lamp"}, "B002": {"name": "Shelf"}}"#,
+        plain,
+        r#"rows = "*""#,
+        "JSON, rows at *",
+        r#"{"name":"Lamp","@key":"B001"}"#,
+    ),
+    (
         "a table whose delimiter is found out",
         "feed.csv",
         "id;name\\n1;\"Lamp; red\"",
@@ -159,6 +177,15 @@ const EXAMPLES: &[Example] = &[
         r#"rows = "BMECAT.T_NEW_CATALOG.ARTICLE""#,
         "XML, rows at BMECAT.T_NEW_CATALOG.ARTICLE",
         r##"{"@mode":"new","ID":"1","KEYWORD":["a","b"],"PRICE":{"@type":"net","#text":"5"}}"##,
+    ),
+    (
+        "XML whose prefixes mean nothing",
+        "feed.xml",
+        "<gdsn:message><gdsn:item><gdsn:gtin>1</gdsn:gtin><name xml:lang=\"en\">Lamp</name></gdsn:item></gdsn:message>",
+        plain,
+        "rows = \"message.item\"\nlocal_names = true",
+        "XML, rows at message.item",
+        r##"{"gtin":"1","name":{"@lang":"en","#text":"Lamp"}}"##,
     ),
     (
         "a table below a title",
@@ -251,6 +278,24 @@ fn read(example: &Example) -> (String, String) {
 }
 
 #[test]
+fn settings_that_mean_nothing_for_a_format_are_refused() {
+    for (settings, expected) in [
+        (
+            "rows = \"a.**\"",
+            "* for every value of an object lead to the rows",
+        ),
+        ("rows = \"a[0]\"", "only keys, [] for every item of a list"),
+        (
+            "format = \"csv\"\nlocal_names = true",
+            "local_names: has no effect with format = \"csv\"",
+        ),
+    ] {
+        let error = parse(&with(settings)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{settings}: {error}");
+    }
+}
+
+#[test]
 fn the_guide_shows_how_files_are_read() {
     let mut table =
         "| what | file | settings | is read as | its first row |\n|---|---|---|---|---|\n"
@@ -259,11 +304,8 @@ fn the_guide_shows_how_files_are_read() {
         let (what, name, shown, _, settings, described, row) = example;
         let expected = ((*described).to_owned(), (*row).to_owned());
         assert_eq!(read(example), expected, "{what}");
-        let settings = if settings.is_empty() {
-            String::new()
-        } else {
-            format!("`{settings}`")
-        };
+        let settings: Vec<String> = settings.lines().map(|line| format!("`{line}`")).collect();
+        let settings = settings.join("<br>");
         let _ = writeln!(
             table,
             "| {what} | `{name}`: `{shown}` | {settings} | {described} | `{row}` |"
