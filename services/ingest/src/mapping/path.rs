@@ -116,7 +116,7 @@ pub(crate) enum PathStep {
     At(usize),
     /// Into the first item of a list that has this value at this key.
     With(String, String),
-    /// Any one step, `*`; only in the paths of rules.
+    /// Any one step, `*`; only in the paths of rules and of rows.
     Any,
     /// Any number of steps, `**`; only in the paths of rules.
     AnyDeep,
@@ -147,7 +147,7 @@ impl Path {
         let wild = |step| matches!(step, &PathStep::Any | &PathStep::AnyDeep);
         if path.steps.iter().any(wild) {
             return Err(format!(
-                "{text:?}: * and ** are wildcards only in include, exclude and the paths of rules; \
+                "{text:?}: * and ** are wildcards only in rows, include, exclude and the paths of rules; \
                  a key of that name is written '\"*\"'"
             ));
         }

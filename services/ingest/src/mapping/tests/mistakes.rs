@@ -40,7 +40,7 @@ fn an_item_that_fits_no_pattern_costs_only_itself() {
 const IDLE_SETTINGS: [(&str, &str); 15] = [
     (
         "units = { \"dims.*\" = \"cm\" }",
-        "wildcards only in include, exclude and the paths of rules",
+        "wildcards only in rows, include, exclude and the paths of rules",
     ),
     (
         "rename = { \"a[0]\" = \"a\" }",
