@@ -65,6 +65,7 @@ impl<'a> Feed<'a> {
 fn outcomes(report: &Report) -> String {
     let counts = report.counts;
     let of_values = [
+        ("kept by people", report.kept_by_people),
         ("dropped values", counts.dropped_values),
         ("ignored values", counts.ignored_values),
     ];
@@ -215,5 +216,25 @@ fn drafts_introduce_a_key_of_which_the_first_value_is_unusual() {
         let query = r#"{ specKey(key: "net_content") { type } }"#;
         let answer = app.query(query).as_admin().await;
         assert_eq!(answer.text("/specKey/type"), "NUMBER");
+    });
+}
+
+#[test]
+fn what_people_have_edited_is_counted_in_the_report() {
+    test(async |app| {
+        let mapping = r#"category = { value = "things" }
+            price = { amount = "price", currency = { value = "EUR" } }"#;
+        let feed = Feed::new(app, mapping);
+        feed.import("shop.csv", "id,name,price\n1,Alpha,10\n").await;
+        let found = app.query(r#"{ product(sku: "shop:1") { id } }"#).await;
+        let edit =
+            serde_json::json!({ "id": found.text("/product/id"), "name": "Alpha by an admin" });
+        app.mutate("updateProduct", edit).await.done();
+        let said = feed.import("shop.csv", "id,name,price\n1,Alpha,11\n").await;
+        assert_eq!(said, "lines 1, updated 1, kept by people 1");
+        let query = r#"{ product(sku: "shop:1") { name price { amount } } }"#;
+        let seen = app.query(query).await;
+        assert_eq!(seen.text("/product/name"), "Alpha by an admin");
+        assert_eq!(seen.text("/product/price/amount"), "11.00");
     });
 }

@@ -145,6 +145,9 @@ pub struct Report {
     pub records: Option<Records>,
     /// The new spec keys, categories and suppliers.
     pub new: NewEntries,
+    /// The number of fields that people have edited, and of which the feed says something else. They
+    /// were left as they are.
+    pub kept_by_people: u64,
     /// The numbers of rejected lines by field and reason, with values removed from the reason.
     pub rejected_for: BTreeMap<String, u64>,
     /// The numbers of dropped values by field and reason.

@@ -596,7 +596,9 @@ impl<'a, P: FnMut(&Progress)> ImportRun<'a, P> {
     async fn finish(mut self, catalog: &Catalog) -> Result<Report, ImportError> {
         self.state.finishing = true;
         self.report_progress();
-        self.report.new = new_entries(self.session.finish().await?);
+        let summary = self.session.finish().await?;
+        self.report.kept_by_people = summary.kept_by_people;
+        self.report.new = new_entries(summary);
         self.report.padded_skus = self.waiting.padded(catalog).await?;
         self.report.supplier_conflicts = self.suppliers.conflicts();
         if let Some((path, mut rejects)) = self.rejects {

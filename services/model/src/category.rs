@@ -52,6 +52,7 @@ impl FeedName {
 
 /// Finds the category that feeds mean by a name below a category: the one that has it as a feed name,
 /// otherwise the one of this name.
+#[must_use]
 pub fn find_by_feed_name<'c>(
     categories: &'c [Category],
     parent: Option<CategoryId>,

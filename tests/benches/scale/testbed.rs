@@ -151,7 +151,7 @@ impl Testbed {
                 self.repeat_touched(case, product, rounds).await
             }
         };
-        let (keys, docs, commands) = self.profile(case).await;
+        let (keys, docs, commands) = Box::pin(self.profile(case)).await;
         let row = Row {
             name: case.name.clone(),
             median: median(times),
@@ -218,7 +218,7 @@ impl Testbed {
         if let State::Touched(product) | State::First(product) = &case.state {
             self.touch(product).await;
         }
-        self.profile_of(self.case(case)).await
+        Box::pin(self.profile_of(self.case(case))).await
     }
 
     /// Keys and documents that the server examines for some work, and the commands it is sent.

@@ -327,14 +327,12 @@ impl ImportSession {
             plan,
             bundle,
         };
-        match self.too_large(&passed.preview(self.catalog.now())) {
-            Some(refused) => Err(LineOutcome::Rejected(vec![refused])),
-            None => {
-                pass.dropped
-                    .extend(dropped.into_iter().map(|one| (at, one)));
-                Ok((passed, changes))
-            }
+        if let Some(refused) = self.too_large(&passed.preview(self.catalog.now())) {
+            return Err(LineOutcome::Rejected(vec![refused]));
         }
+        let dropped = dropped.into_iter().map(|one| (at, one));
+        pass.dropped.extend(dropped);
+        Ok((passed, changes))
     }
 
     /// Finds or creates the categories and suppliers that drafts name.

@@ -92,6 +92,9 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
     ];
     let mut rare = rare.iter().filter(|(_, count)| *count > 0);
     rare.try_for_each(|(name, count)| row(f, name, *count))?;
+    if report.kept_by_people > 0 {
+        row(f, "kept by people", report.kept_by_people)?;
+    }
     row(f, "values dropped", counts.dropped_values)?;
     if counts.ignored_values > 0 {
         row(f, "values ignored", counts.ignored_values)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::path::{Path, PathStep};
-use super::super::reading::{OnBad, Reading};
+use super::super::reading::Reading;
 use super::glob::{Glob, without_lists};
 use super::names::Names;
 use super::rule::{List, Rule, RuleOptions};
@@ -196,9 +196,7 @@ impl Specs {
             Ok(reading)
         });
         let of_items = |rule: &&Rule| rule.is_of_items(path.steps());
-        let on_bad = reading.as_ref().map(|reading| reading.on_bad);
         SpecReading {
-            drops: on_bad.is_ok_and(OnBad::drops),
             also: rules.iter().any(|rule| rule.also),
             of_items: !rules.is_empty() && rules.iter().all(of_items),
             by: by.join(", "),

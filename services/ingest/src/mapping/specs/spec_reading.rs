@@ -39,8 +39,6 @@ pub(super) struct SpecReading {
     pub(super) table: Arc<UnitTable>,
     /// The names of the feed that keys are made of.
     pub(super) names: Names,
-    /// Whether bad values are left out.
-    pub(super) drops: bool,
 }
 
 /// What a value is mapped to: specs, and what is wrong with the parts of it that are none.

@@ -173,7 +173,7 @@ impl Walk<'_> {
             });
         }
         for spec in mapped.specs {
-            if self.push(spec) && reading.drops {
+            if self.push(spec) && reading.on_bad().drops() {
                 let last = self.collected.specs.len() - 1;
                 self.collected.droppable.push(last);
             }
