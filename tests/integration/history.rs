@@ -101,7 +101,7 @@ fn a_history_says_who_changed_what() {
             history(app, &id).await,
             [
                 "MUTATION by ann, 5 after 4: status ACTIVE > ARCHIVED",
-                "IMPORT by feed, 4 after 3: category lamps > floor; kept: name, brand, price, specs.weight, specs.bulb",
+                "IMPORT by feed, 4 after 3: category lamps > floor; kept: name, price, specs.weight",
                 "MUTATION by ben, 3 after 2: specs.weight 1.5 kg > 2 kg; specs.bulb - > E27",
                 "MUTATION by ann, 2 after 1: name Lamp > Big Lamp; price 10.00 EUR > 12.50 EUR; brand - > Tarn",
             ]

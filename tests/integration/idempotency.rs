@@ -156,7 +156,7 @@ async fn shirt(app: &App) -> [String; 3] {
 }
 
 /// Mutations that change something when they are executed one after the other.
-fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 19] {
+fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 20] {
     [
         (
             "createProduct",
@@ -194,6 +194,10 @@ fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 19
             json!({ "from": "colour", "into": "color" }),
         ),
         ("revertProduct", json!({ "id": id, "revision": 1 })),
+        (
+            "releaseFields",
+            json!({ "productId": id, "fields": ["name"] }),
+        ),
         ("revertCategory", json!({ "id": category, "revision": 1 })),
         ("revertSpecKey", json!({ "key": "weave", "revision": 1 })),
         ("startBulkChange", json!({ "change": { "brand": "Silo" } })),

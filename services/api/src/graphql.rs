@@ -148,6 +148,7 @@ mod tests {
             "viewerReview",
             "ratingTrend",
             "activity",
+            "overrides",
         ];
         assert_eq!(resolved.collect::<Vec<_>>(), expected);
     }

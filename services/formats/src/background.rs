@@ -9,7 +9,7 @@ use super::{CellProblem, FeedLine, Row, broken};
 /// The number of parts that are read ahead.
 const PARTS_AHEAD: usize = 2;
 /// The number of rows in a part, and the size in bytes after which none is added.
-const PART_ROWS: usize = 64;
+const PART_ROWS: usize = 32;
 const PART_BYTES: usize = 256 * 1024;
 
 /// Rows from a thread.

@@ -386,7 +386,7 @@ fn category_state(category: &Category) -> State {
     let names: Vec<&str> = category.feed_names.iter().map(|one| &*one.name).collect();
     put(
         &mut state,
-        "feed_names",
+        "feed_paths",
         (!names.is_empty()).then_some(names),
     );
     state
