@@ -93,6 +93,19 @@ impl Sink {
     }
 }
 
+/// Ends the thread, so that the memory of a file that nobody reads any more is not held beside that of
+/// the next one.
+impl Drop for Background {
+    fn drop(&mut self) {
+        // What it sends is refused from now on.
+        drop(std::mem::replace(&mut self.parts, sync_channel(0).1));
+        if let Some(thread) = self.thread.take() {
+            // A panic is reported where rows are read; here nobody reads them.
+            let _ = thread.join();
+        }
+    }
+}
+
 impl Background {
     /// Starts a thread.
     ///
