@@ -174,8 +174,8 @@ impl Catalog {
     async fn wrong_counts(&self) -> Result<Vec<WrongCount>, DomainError> {
         let reference = self.reference();
         let known = self.counts_for_maintenance().await?;
-        let of_tree = reference.categories.all().iter();
-        let ids: HashSet<CategoryId> = of_tree.map(|one| one.id).chain(known.known()).collect();
+        let of_tree = reference.categories.ids();
+        let ids: HashSet<CategoryId> = of_tree.chain(known.known()).collect();
         let ids: Vec<CategoryId> = ids.into_iter().collect();
         let mut parts: Vec<Vec<CategoryId>> = ids.chunks(MAX_COUNTED).map(<[_]>::to_vec).collect();
         let mut wrong = Vec::new();

@@ -216,9 +216,14 @@ impl Reader {
         }
         let mut reference = snapshot.reference().await?;
         let tree = CategoryTree::new(reference.categories.clone());
-        reference
-            .categories
-            .sort_by_key(|category| (tree.depth(category.id), category.id));
+        // A category that was merged comes after the one that it is part of now.
+        for category in &mut reference.categories {
+            category.merged_into = category.merged_into.map(|into| tree.current(into));
+        }
+        reference.categories.sort_by_key(|category| {
+            let is_merged = category.merged_into.is_some();
+            (tree.depth(category.id), is_merged, category.id)
+        });
         self.send(ExportPart::Reference(Box::new(reference)))
             .await?;
         if self.reference.is_none() {

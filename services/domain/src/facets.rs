@@ -1046,8 +1046,7 @@ impl FacetSnapshot {
 
 /// Returns a condition with all categories, which samples need.
 fn in_categories(condition: &Condition, reference: &Reference) -> Condition {
-    let categories = reference.categories.all().iter();
-    let ids = categories.map(|category| category.id);
+    let ids = reference.categories.ids();
     Condition::All(vec![condition.clone(), Condition::Category(ids.collect())])
 }
 

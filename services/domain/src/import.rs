@@ -21,6 +21,7 @@ mod updates;
 mod waiting;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -31,6 +32,8 @@ use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::supplier::{Supplier, SupplierFacts};
 use vitrine_storage::{StorageError, Store};
 
+use self::merge::CurrentNames;
+use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
 pub use vitrine_storage::runs::RunState;
@@ -78,8 +81,8 @@ pub struct ImportSession {
     categories: Vec<Category>,
     /// The categories that paths of the feed have led to.
     category_paths: HashMap<Vec<String>, CategoryId>,
-    /// The version of the reference data in use.
-    reference_version: i64,
+    /// The reference data in use, without what this session has added.
+    reference: Arc<Reference>,
     /// The suppliers that were found or created, by their keys.
     suppliers: HashMap<String, Supplier>,
     /// The facts that the first line has of each supplier with an id, by its key.
@@ -115,7 +118,7 @@ impl Catalog {
             dictionary: reference.dictionary.clone(),
             categories: reference.categories.all().to_vec(),
             category_paths: HashMap::new(),
-            reference_version: reference.version(),
+            reference,
             suppliers: HashMap::new(),
             first_facts: HashMap::new(),
             created_suppliers: HashSet::new(),
@@ -192,6 +195,13 @@ impl ImportSession {
         W: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
         self.catalog.maintain(work).await
+    }
+
+    fn names(&self) -> CurrentNames<'_> {
+        CurrentNames {
+            dictionary: &self.dictionary,
+            categories: &self.reference.categories,
+        }
     }
 
     fn writes(&self) -> bool {

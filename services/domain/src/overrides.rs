@@ -7,7 +7,7 @@ use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::overrides::OwnedField;
 use vitrine_storage::history::shown_content;
 
-use crate::import::merge::said;
+use crate::import::merge::{CurrentNames, said};
 use crate::{Catalog, DomainError};
 
 /// What the feeds say of a product: fields with their values for people, as a history has them.
@@ -45,7 +45,7 @@ impl Catalog {
         let mut all: HashMap<ProductId, FeedValues> = HashMap::new();
         let mut suppliers = Vec::new();
         for one in stored {
-            let said = said(&one.all, &reference.dictionary);
+            let said = said(&one.all, CurrentNames::of(&reference));
             suppliers.extend(said.supplier);
             all.insert(one.product, FeedValues(shown_content(&said)));
         }

@@ -393,10 +393,10 @@ impl Lists {
             let Some(one) = attention.get(&summaries.product) else {
                 continue;
             };
-            let above = categories.ancestors(summaries.category);
+            let category = categories.current(summaries.category);
+            let above = categories.ancestors(category);
             let above = above.iter().map(|category| Some(category.id));
-            let within: Vec<Option<CategoryId>> =
-                above.chain([Some(summaries.category), None]).collect();
+            let within: Vec<Option<CategoryId>> = above.chain([Some(category), None]).collect();
             for (lists, score) in self.0.iter_mut().zip(one.scores) {
                 if score <= 0.0 {
                     continue;

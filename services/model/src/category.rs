@@ -2,7 +2,7 @@
 //! renaming or moving a category writes no product. Ancestors are looked up in the
 //! [`CategoryTree`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,10 @@ pub struct Category {
     pub parent: Option<CategoryId>,
     /// Other names by which feeds reach it: it had them, or an admin has set them.
     pub feed_names: Vec<FeedName>,
-    /// Starts at 1 and increases with every change of slug, name, parent or feed names.
+    /// The category that it was merged into: its id and slug mean that one from then on.
+    pub merged_into: Option<CategoryId>,
+    /// Starts at 1 and increases with every change of slug, name, parent or feed names, and when it is
+    /// merged.
     pub revision: i64,
 }
 
@@ -91,6 +94,14 @@ pub fn find_by_feed_path(
 }
 
 impl Category {
+    /// Replaces categories that were merged by those that they are part of.
+    fn rename_parents(&mut self, merged: &HashMap<CategoryId, CategoryId>) {
+        let feed_parents = self.feed_names.iter_mut().map(|one| &mut one.parent);
+        for parent in feed_parents.chain([&mut self.parent]).flatten() {
+            *parent = merged.get(parent).copied().unwrap_or(*parent);
+        }
+    }
+
     /// Returns a category at revision 1.
     #[must_use]
     pub fn new(id: CategoryId, slug: &str, name: &str, parent: Option<CategoryId>) -> Self {
@@ -100,16 +111,20 @@ impl Category {
             name: name.to_owned(),
             parent,
             feed_names: Vec::new(),
+            merged_into: None,
             revision: 1,
         }
     }
 }
 
 /// All categories as a tree. A category whose parent is missing, or that is its own ancestor, is
-/// treated as a root, so that every category can be reached.
+/// treated as a root, so that every category can be reached. One that was merged into another is not
+/// part of the tree: its id and slug lead to the other, in products as in parents.
 #[derive(Clone, Debug, Default)]
 pub struct CategoryTree {
     categories: Vec<Category>,
+    /// The categories that were merged, with the category that each is part of.
+    merged: HashMap<CategoryId, CategoryId>,
     by_id: HashMap<CategoryId, usize>,
     by_slug: HashMap<String, usize>,
     children: HashMap<Option<CategoryId>, Vec<usize>>,
@@ -132,15 +147,27 @@ pub struct TreeShape {
 impl CategoryTree {
     /// Builds the tree; siblings are sorted by name, as people read it: without case and accents.
     #[must_use]
-    pub fn new(mut categories: Vec<Category>) -> Self {
+    pub fn new(all: Vec<Category>) -> Self {
+        let merged = merged(&all);
+        let (gone, mut categories): (Vec<Category>, Vec<Category>) = all
+            .into_iter()
+            .partition(|category| merged.contains_key(&category.id));
         categories.sort_by_cached_key(|category| {
             let (name, slug) = (category.name.clone(), category.slug.clone());
             (fold(&name), name, slug)
         });
+        for category in &mut categories {
+            category.rename_parents(&merged);
+        }
         let by_id = index(&categories, |category| category.id);
-        let by_slug = index(&categories, |category| category.slug.clone());
+        let mut by_slug = index(&categories, |category| category.slug.clone());
+        for one in gone {
+            let at = by_id[&merged[&one.id]];
+            by_slug.entry(one.slug).or_insert(at);
+        }
         let mut tree = Self {
             categories,
+            merged,
             by_id,
             by_slug,
             children: HashMap::new(),
@@ -158,6 +185,12 @@ impl CategoryTree {
     #[must_use]
     pub fn all(&self) -> &[Category] {
         &self.categories
+    }
+
+    /// The ids of all categories, also of those that were merged: products may have each of them.
+    pub fn ids(&self) -> impl Iterator<Item = CategoryId> {
+        let own = self.categories.iter().map(|category| category.id);
+        own.chain(self.merged.keys().copied())
     }
 
     /// The size of the tree.
@@ -184,13 +217,20 @@ impl CategoryTree {
         }
     }
 
-    /// The category with this id.
+    /// The category with this id, or that it was merged into.
     #[must_use]
     pub fn get(&self, id: CategoryId) -> Option<&Category> {
-        self.by_id.get(&id).map(|at| &self.categories[*at])
+        let at = self.by_id.get(&self.current(id));
+        at.map(|at| &self.categories[*at])
     }
 
-    /// The category with this slug.
+    /// The id of the category that this one was merged into; otherwise its own.
+    #[must_use]
+    pub fn current(&self, id: CategoryId) -> CategoryId {
+        self.merged.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The category with this slug, or into which the one with this slug was merged.
     #[must_use]
     pub fn by_slug(&self, slug: &str) -> Option<&Category> {
         self.by_slug.get(slug).map(|at| &self.categories[*at])
@@ -218,15 +258,24 @@ impl CategoryTree {
         up
     }
 
-    /// This category and all its descendants, in no particular order: what a filter by the category
-    /// matches.
+    /// This category and all its descendants, with those that were merged into one of them, in no
+    /// particular order: what a filter by the category matches.
     #[must_use]
     pub fn subtree(&self, id: CategoryId) -> Vec<CategoryId> {
-        let mut all = vec![id];
+        let mut all = vec![self.current(id)];
         let mut at = 0;
         while at < all.len() {
             all.extend(self.children(Some(all[at])).map(|child| child.id));
             at += 1;
+        }
+        if !self.merged.is_empty() {
+            let within: HashSet<CategoryId> = all.iter().copied().collect();
+            let merged = self.merged.iter();
+            all.extend(
+                merged
+                    .filter(|(_, into)| within.contains(into))
+                    .map(|(id, _)| *id),
+            );
         }
         all
     }
@@ -272,6 +321,24 @@ impl CategoryTree {
         }
         None
     }
+}
+
+/// The categories that were merged, with the category that each is part of now. One whose target is
+/// missing, or that would be part of itself, was not merged.
+fn merged(all: &[Category]) -> HashMap<CategoryId, CategoryId> {
+    let into: HashMap<CategoryId, Option<CategoryId>> =
+        all.iter().map(|one| (one.id, one.merged_into)).collect();
+    let last = |one: &Category| {
+        let mut at = one.merged_into?;
+        for _ in 0..into.len() {
+            match into.get(&at)? {
+                None => return Some((one.id, at)),
+                Some(next) => at = *next,
+            }
+        }
+        None
+    };
+    all.iter().filter_map(last).collect()
 }
 
 fn index<K: std::hash::Hash + Eq>(
@@ -364,6 +431,54 @@ mod tests {
         assert_eq!(tree.subtree(tree.by_slug("c1").unwrap().id).len(), 3);
         let top: Vec<&str> = tree.children(None).map(|c| c.name.as_str()).collect();
         assert_eq!(top, ["C1", "C4", "C5", "C6"]);
+    }
+
+    #[test]
+    fn a_merged_category_means_the_one_that_it_was_merged_into() {
+        let id = |n: u8| CategoryId::from_i64(n.into());
+        let into = |id: u8, parent: Option<u8>, target: u8| Category {
+            merged_into: Some(CategoryId::from_i64(target.into())),
+            ..category(id, parent)
+        };
+        let mut named = category(6, None);
+        named.feed_names.push(FeedName {
+            parent: Some(id(3)),
+            name: "Lamps".to_owned(),
+        });
+        let tree = CategoryTree::new(vec![
+            category(1, None),
+            category(2, Some(1)),
+            into(3, None, 4),
+            into(4, None, 2),
+            category(5, Some(3)),
+            named,
+            into(7, Some(1), 9),
+            into(8, Some(1), 8),
+        ]);
+        let slugs: Vec<&str> = tree.all().iter().map(|c| c.slug.as_str()).collect();
+        assert_eq!(
+            slugs,
+            ["c1", "c2", "c5", "c6", "c7", "c8"],
+            "the others are part of c2"
+        );
+        assert_eq!(tree.get(id(3)).unwrap().slug, "c2");
+        assert_eq!(tree.by_slug("c4").unwrap().slug, "c2");
+        assert_eq!((tree.current(id(4)), tree.current(id(1))), (id(2), id(1)));
+        let mut below = tree.subtree(id(3));
+        below.sort();
+        assert_eq!(below, [2, 3, 4, 5].map(id));
+        let path: Vec<&str> = tree
+            .ancestors(id(5))
+            .iter()
+            .map(|c| c.slug.as_str())
+            .collect();
+        assert_eq!(path, ["c1", "c2"]);
+        assert_eq!(
+            (tree.depth(id(5)), tree.depth(id(3)), tree.height(id(1))),
+            (3, 2, 3)
+        );
+        assert_eq!(tree.get(id(6)).unwrap().feed_names[0].parent, Some(id(2)));
+        assert!(tree.would_cycle(id(1), id(3)), "c3 is below c1 now");
     }
 
     #[test]

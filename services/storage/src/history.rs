@@ -389,6 +389,8 @@ fn category_state(category: &Category) -> State {
         "feed_paths",
         (!names.is_empty()).then_some(names),
     );
+    let into = category.merged_into.map(CategoryId::to_i64);
+    put(&mut state, "merged_into", into.map(stored_id));
     state
 }
 

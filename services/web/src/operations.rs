@@ -74,6 +74,7 @@ const CONSOLE_FILES: &[(&str, &str)] = operations!["console/operations":
     "History",
     "Imports",
     "Inputs",
+    "MergeCategories",
     "MergeSpecKeys",
     "ModerateReview",
     "OneBulkChange",

@@ -28,7 +28,8 @@ use super::inputs::product::{
     ArchiveProductInput, CreateProductInput, RestoreProductInput, UpdateProductInput,
 };
 use super::inputs::reference::{
-    CreateCategoryInput, CreateSupplierInput, UpdateCategoryInput, UpdateSupplierInput,
+    CreateCategoryInput, CreateSupplierInput, MergeCategoriesInput, UpdateCategoryInput,
+    UpdateSupplierInput,
 };
 use super::inputs::reverts::{
     ReleaseFieldsInput, RevertCategoryInput, RevertProductInput, RevertSpecKeyInput,
@@ -49,11 +50,11 @@ use super::types::category::Category;
 use super::types::import_run::{ImportRun, StopImportPayload};
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
-    DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
-    ReleaseFieldsPayload, RemoveSpecsPayload, RestoreProductPayload, RevertCategoryPayload,
-    RevertProductPayload, RevertSpecKeyPayload, SetSpecsPayload, StartBulkChangePayload,
-    StartImportPayload, StopBulkChangePayload, UpdateCategoryPayload, UpdateProductPayload,
-    UpdateSpecKeyPayload, UpdateSupplierPayload,
+    DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeCategoriesPayload, MergeSpecKeysPayload,
+    PayloadParts, ReleaseFieldsPayload, RemoveSpecsPayload, RestoreProductPayload,
+    RevertCategoryPayload, RevertProductPayload, RevertSpecKeyPayload, SetSpecsPayload,
+    StartBulkChangePayload, StartImportPayload, StopBulkChangePayload, UpdateCategoryPayload,
+    UpdateProductPayload, UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;
@@ -252,6 +253,24 @@ impl Mutation {
             input.parse(),
             |catalog, request, (id, patch)| async move {
                 catalog.update_category(request, id, patch).await
+            },
+        );
+        category(ctx, done.await).await.map(Into::into).some_at(ctx)
+    }
+
+    /// Merges a category into another. Its id, its slug and the words of feeds lead to the other from then
+    /// on, and its products and subcategories are the other's. This cannot be undone.
+    async fn merge_categories(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The category to merge and the remaining one.")]
+        input: MergeCategoriesInput,
+    ) -> Option<R<MergeCategoriesPayload>> {
+        let done = run_command(
+            ctx,
+            input.parse(),
+            |catalog, request, (from, into)| async move {
+                catalog.merge_categories(request, from, into).await
             },
         );
         category(ctx, done.await).await.map(Into::into).some_at(ctx)

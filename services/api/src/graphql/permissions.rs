@@ -76,6 +76,7 @@ pub const PERMISSIONS: &[(&str, Access)] = &[
     ("Mutation.deleteReview", Roles(SHOPPERS)),
     ("Mutation.editReview", Roles(SHOPPERS)),
     ("Mutation.eraseAuthor", Roles(ADMINS)),
+    ("Mutation.mergeCategories", Roles(ADMINS)),
     ("Mutation.mergeSpecKeys", Roles(ADMINS)),
     ("Mutation.moderateReview", Roles(MODERATORS)),
     ("Mutation.recordActivity", Everyone),

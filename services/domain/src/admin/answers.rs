@@ -44,6 +44,8 @@ struct CategoryText {
     parent: Option<CategoryId>,
     #[serde(default)]
     feed_names: Vec<FeedName>,
+    #[serde(default)]
+    merged_into: Option<CategoryId>,
     revision: i64,
 }
 

@@ -1,5 +1,7 @@
-//! Creating, renaming and moving categories. Products refer to them by an immutable id, so no
+//! Creating, renaming, moving and merging categories. Products refer to them by an immutable id, so no
 //! product is written.
+
+use std::collections::HashMap;
 
 use vitrine_model::category::{
     Category, CategoryTree, FeedName, MAX_CATEGORY_DEPTH, MAX_FEED_NAMES, find_by_feed_name,
@@ -47,6 +49,24 @@ impl Catalog {
         };
         self.execute(request, named, update).await
     }
+
+    /// Merges one category into another: its products, subcategories and the words of feeds are the
+    /// other's from then on. No product is written.
+    pub async fn merge_categories(
+        &self,
+        request: MutationRequest,
+        from: CategoryId,
+        into: CategoryId,
+    ) -> Result<Outcome<Category>, DomainError> {
+        let named = ("mergeCategories", &*from.to_string(), &into.to_string());
+        self.execute(request, named, MergeCategories { from, into })
+            .await
+    }
+}
+
+struct MergeCategories {
+    from: CategoryId,
+    into: CategoryId,
 }
 
 struct CreateCategory {
@@ -142,6 +162,137 @@ impl Command for UpdateCategory {
             Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Command for MergeCategories {
+    type Answer = Category;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<Category>, StorageError> {
+        let tree = CategoryTree::new(unit.categories().await?);
+        let found = [("from", self.from), ("into", self.into)].map(|(field, id)| {
+            tree.get(id).ok_or_else(|| {
+                let message = "there is no such category";
+                UserError::new(UserErrorCode::NotFound, &[&field], message)
+            })
+        });
+        let (from, into) = match found {
+            [Ok(from), Ok(into)] => (from, into),
+            found => {
+                let refusals = found.into_iter().filter_map(Result::err).collect();
+                return Ok(Step::refused(refusals, None));
+            }
+        };
+        if let Some(refusal) = at.stale("category", into.revision) {
+            return Ok(Step::refuse(refusal, Some(into.clone())));
+        }
+        if from.id == into.id && self.from != self.into {
+            return Ok(Step::done(into.clone(), Change::Nothing));
+        }
+        let (gone, kept) = match merge(from, into, &tree) {
+            Ok(merged) => merged,
+            Err(refusals) => return Ok(Step::refused(refusals, Some(into.clone()))),
+        };
+        for (before, after) in [(from, &gone), (into, &kept)] {
+            if !unit.replace_category(after, before.revision).await? {
+                return Ok(Step::Retry);
+            }
+            unit.record_category_change(before, after, (&at.by, at.now))
+                .await?;
+        }
+        Ok(Step::done(kept, Change::Reference))
+    }
+}
+
+/// Returns both categories as they are after one was merged into the other.
+fn merge(
+    from: &Category,
+    into: &Category,
+    tree: &CategoryTree,
+) -> Result<(Category, Category), Vec<UserError>> {
+    let mut errors = ValidationErrors::default();
+    check_merge(from, into, tree, &mut errors);
+    let place = FeedName {
+        parent: from.parent,
+        name: from.name.clone(),
+    };
+    let mut kept = into.clone();
+    let leads_elsewhere = |one: &FeedName| {
+        let mut others = tree.all().iter().filter(|other| other.id != from.id);
+        others.any(|other| {
+            other
+                .feed_names
+                .iter()
+                .any(|name| name.is(one.parent, &one.name))
+        })
+    };
+    for one in from.feed_names.iter().chain([&place]) {
+        if !one.is(kept.parent, &kept.name) && !leads_elsewhere(one) {
+            kept.feed_names.push(one.clone());
+        }
+    }
+    let fits = limits::ensure(kept.feed_names.len() <= MAX_FEED_NAMES, || {
+        let paths = kept.feed_names.len();
+        format!("feeds would reach it by {paths} paths; {MAX_FEED_NAMES} are possible, remove some")
+    });
+    errors.cap(&[&"into"], fits);
+    if !errors.is_empty() {
+        return Err(errors.0);
+    }
+    kept.revision += 1;
+    let gone = Category {
+        feed_names: Vec::new(),
+        merged_into: Some(into.id),
+        revision: from.revision + 1,
+        ..from.clone()
+    };
+    Ok((gone, kept))
+}
+
+/// Checks the places of categories that are to be merged: subcategories keep theirs.
+fn check_merge(
+    from: &Category,
+    into: &Category,
+    tree: &CategoryTree,
+    errors: &mut ValidationErrors,
+) {
+    if from.id == into.id {
+        errors.invalid(&[&"into"], "a category cannot be merged into itself");
+        return;
+    }
+    if tree.would_cycle(from.id, into.id) {
+        let message = format!(
+            "{:?} is below {:?}: merge in the other direction, or move it first",
+            into.name, from.name
+        );
+        errors.invalid(&[&"into"], message);
+        return;
+    }
+    let depth = tree.depth(into.id) + tree.height(from.id) - 1;
+    let fits = limits::ensure(depth <= MAX_CATEGORY_DEPTH, || {
+        format!(
+            "the subcategories would be nested {depth} levels deep; at most {MAX_CATEGORY_DEPTH} are allowed"
+        )
+    });
+    errors.cap(&[&"into"], fits);
+    let kept: HashMap<String, &Category> = tree
+        .children(Some(into.id))
+        .filter(|child| child.id != from.id)
+        .map(|child| (fold(&child.name), child))
+        .collect();
+    let twice = tree
+        .children(Some(from.id))
+        .find(|child| kept.contains_key(&fold(&child.name)));
+    if let Some(child) = twice {
+        let message = format!(
+            "both have a subcategory {:?}: merge these first, or rename one",
+            child.name
+        );
+        errors.taken(&[&"from"], message);
     }
 }
 
@@ -311,8 +462,17 @@ fn check(category: &Category, tree: &CategoryTree, errors: &mut ValidationErrors
     errors.check(&[&"name"], name);
     errors.check(&[&"slug"], limits::slug(&category.slug));
     let other = tree.by_slug(&category.slug);
-    if let Some(other) = other.filter(|other| other.id != category.id) {
-        let message = format!("the category {:?} has the slug {}", other.name, other.slug);
+    let is_itself = |other: &Category| (other.id, &other.slug) == (category.id, &category.slug);
+    if let Some(other) = other.filter(|other| !is_itself(other)) {
+        let name = &other.name;
+        let message = if other.slug == category.slug {
+            format!("the category {name:?} has the slug {}", other.slug)
+        } else {
+            format!(
+                "a category with the slug {} was merged into {name:?}",
+                category.slug
+            )
+        };
         errors.taken(&[&"slug"], message);
     }
     let named = |other: &Category| (&other.name, other.parent) == (&category.name, category.parent);

@@ -26,7 +26,7 @@ use super::{
     DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
     specs,
 };
-use crate::import::merge::Merged;
+use crate::import::merge::{CurrentNames, Merged};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::specs::{less_used, with_current_keys};
@@ -406,14 +406,14 @@ impl<'a> Draft<'a> {
         waiting: &Contributions,
         unit: &mut WriteUnit,
     ) -> Result<(), StorageError> {
-        let dictionary = &self.at.reference.dictionary;
-        let merged = Merged::new(&[], &waiting.all, dictionary);
+        let names = CurrentNames::of(&self.at.reference);
+        let merged = Merged::new(&[], &waiting.all, names);
         let supplier = match merged.new_supplier() {
             Some(id) => unit.supplier(id).await?,
             None => None,
         };
         let supplier = supplier.map(|supplier| supplier.extract(self.at.now));
-        self.product = merged.apply(self.product.clone(), supplier, dictionary);
+        self.product = merged.apply(self.product.clone(), supplier, names);
         self.product.id = waiting.product;
         Ok(())
     }

@@ -13,7 +13,7 @@ use vitrine_storage::write::WriteUnit;
 
 use super::MutationRequest;
 use super::products::{ChangeProduct, Draft, Edit};
-use crate::import::merge::{present, said, write};
+use crate::import::merge::{CurrentNames, present, said, write};
 use crate::outcome::Outcome;
 use crate::{Catalog, DomainError};
 
@@ -64,7 +64,7 @@ impl Draft<'_> {
         let released = self.released(names, &mut overrides);
         let stored = unit.contributions(self.product.id).await?;
         let mut all = stored.map(|stored| stored.all).unwrap_or_default();
-        let content = said(&all, dictionary);
+        let content = said(&all, CurrentNames::of(&self.at.reference));
         self.check_release(&released, &overrides, &content, all.len());
         if released.is_empty() || !self.errors.is_empty() {
             return Ok(());

@@ -345,7 +345,7 @@ impl FacetDisplay<'_> {
                 .ancestors(*leaf)
                 .into_iter()
                 .map(|category| category.id);
-            for id in above.chain([*leaf]) {
+            for id in above.chain([tree.current(*leaf)]) {
                 match totals.iter_mut().find(|(known, _)| *known == id) {
                     Some((_, total)) => *total += count,
                     None => totals.push((id, *count)),

@@ -1,7 +1,8 @@
 //! Categories by the path of their names; missing ones are created.
 
-use vitrine_model::category::{Category, find_by_feed_name, find_by_feed_path};
+use vitrine_model::category::{Category, MAX_CATEGORY_DEPTH, find_by_feed_name, find_by_feed_path};
 use vitrine_model::id::CategoryId;
+use vitrine_model::import::Rejection;
 use vitrine_model::text::{slug, slug_with};
 
 use super::ImportSession;
@@ -60,12 +61,42 @@ impl ImportSession {
 
     fn add_category(&mut self, name: &str, parent: Option<CategoryId>) -> CategoryId {
         let above = parent.and_then(|id| self.categories.iter().find(|category| category.id == id));
-        let taken = |slug: &str| self.categories.iter().any(|category| category.slug == slug);
+        let stored = &self.reference.categories;
+        let new = &self.categories;
+        let taken = |slug: &str| {
+            stored.by_slug(slug).is_some() || new.iter().any(|category| category.slug == slug)
+        };
         let slug = free_slug(name, above.map(|above| above.slug.as_str()), taken);
         let new = Category::new(CategoryId::random(), &slug, name.trim(), parent);
         let id = new.id;
         self.categories.push(new);
         id
+    }
+
+    /// Refuses a path of which a part would be nested too deeply: its first names may lead to a category
+    /// that is further down.
+    pub(super) fn check_depth(&self, path: &[String]) -> Result<(), Rejection> {
+        let levels = self.reference.categories.shape().levels;
+        if path.is_empty()
+            || levels + path.len() <= MAX_CATEGORY_DEPTH
+            || self.category_paths.contains_key(path)
+            || find_by_feed_path(&self.categories, None, path).is_some()
+        {
+            return Ok(());
+        }
+        let (mut depth, mut above) = (0, Some(None));
+        for name in path {
+            let found = above.and_then(|above| find_by_feed_name(&self.categories, above, name));
+            depth = found.map_or(depth + 1, |category| self.path_of(category).len());
+            above = found.map(|category| Some(category.id));
+        }
+        if depth <= MAX_CATEGORY_DEPTH {
+            return Ok(());
+        }
+        let message = format!(
+            "the path leads to level {depth}, since an admin has moved or merged a part of it; at most {MAX_CATEGORY_DEPTH} are possible"
+        );
+        Err(Rejection::new("category", message))
     }
 
     fn path_of(&self, category: &Category) -> Vec<String> {

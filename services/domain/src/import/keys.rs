@@ -158,7 +158,7 @@ impl ImportSession {
         }
         self.suppliers.clear();
         self.catalog.refresh_reference().await?;
-        if self.catalog.reference().version() != self.reference_version {
+        if self.catalog.reference().version() != self.reference.version() {
             self.take_reference();
         }
         Ok(())
@@ -175,7 +175,7 @@ impl ImportSession {
         self.dictionary = reference.dictionary.clone();
         self.categories = reference.categories.all().to_vec();
         self.category_paths.clear();
-        self.reference_version = reference.version();
+        self.reference = reference;
     }
 }
 

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use vitrine_model::activity::ActivitySummary;
+use vitrine_model::category::CategoryTree;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::{Content, Contribution, ProductField, merge};
 use vitrine_model::fold::Computed;
@@ -23,6 +24,7 @@ use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
 
 use crate::limits::plain_media;
+use crate::reference::Reference;
 use crate::specs::with_current_keys;
 
 /// A draft with all references resolved.
@@ -185,11 +187,29 @@ pub(crate) fn present(product: &Product) -> Vec<Contribution> {
     sources.map(contribution).collect()
 }
 
-/// What follows from contributions. Spec keys that were merged since are resolved.
-pub(crate) fn said(contributions: &[Contribution], dictionary: &Dictionary) -> Content {
+/// What merged spec keys and categories mean now.
+#[derive(Clone, Copy)]
+pub(crate) struct CurrentNames<'r> {
+    pub(crate) dictionary: &'r Dictionary,
+    pub(crate) categories: &'r CategoryTree,
+}
+
+impl<'r> CurrentNames<'r> {
+    pub(crate) const fn of(reference: &'r Reference) -> Self {
+        Self {
+            dictionary: &reference.dictionary,
+            categories: &reference.categories,
+        }
+    }
+}
+
+/// What follows from contributions. Spec keys and categories that were merged since are resolved.
+pub(crate) fn said(contributions: &[Contribution], names: CurrentNames<'_>) -> Content {
     let mut contributions = contributions.to_vec();
     for one in &mut contributions {
-        one.content.specs = with_current_keys(&one.content.specs, dictionary);
+        let content = &mut one.content;
+        content.specs = with_current_keys(&content.specs, names.dictionary);
+        content.category = content.category.map(|id| names.categories.current(id));
     }
     merge(&contributions)
 }
@@ -206,11 +226,11 @@ impl Merged {
     pub(crate) fn new(
         before: &[Contribution],
         after: &[Contribution],
-        dictionary: &Dictionary,
+        names: CurrentNames<'_>,
     ) -> Self {
         Self {
-            before: said(before, dictionary),
-            after: said(after, dictionary),
+            before: said(before, names),
+            after: said(after, names),
             sources: after.iter().map(|one| one.source.clone()).collect(),
         }
     }
@@ -233,26 +253,28 @@ impl Merged {
         &self,
         mut product: Product,
         supplier: Option<SupplierExtract>,
-        dictionary: &Dictionary,
+        names: CurrentNames<'_>,
     ) -> Product {
-        let overrides = product.overrides.current(dictionary);
+        let overrides = product.overrides.current(names.dictionary);
         let mut changed: HashSet<OwnedField> = HashSet::new();
         changed.extend(differing(&self.before, &self.after));
         changed.retain(|field| !overrides.has(field));
-        product.specs = with_current_keys(&product.specs, dictionary);
+        product.specs = with_current_keys(&product.specs, names.dictionary);
         let mut product = write(product, &self.after, supplier, &changed);
         product.sources.clone_from(&self.sources);
         product
     }
 
     /// The fields that people keep: what the sources say of them is not what the product has.
-    pub(crate) fn kept(&self, product: &Product, dictionary: &Dictionary) -> Vec<OwnedField> {
+    pub(crate) fn kept(&self, product: &Product, names: CurrentNames<'_>) -> Vec<OwnedField> {
         if product.overrides.is_empty() {
             return Vec::new();
         }
-        let overrides = product.overrides.current(dictionary);
+        let overrides = product.overrides.current(names.dictionary);
         let is_said = differing(&Content::default(), &self.after);
-        let mut kept = differing(&self.after, &Content::of(product));
+        let mut present = Content::of(product);
+        present.category = present.category.map(|id| names.categories.current(id));
+        let mut kept = differing(&self.after, &present);
         kept.retain(|field| overrides.has(field) && is_said.contains(field));
         kept
     }

@@ -292,8 +292,9 @@ impl ImportSession {
             mut draft,
             mut dropped,
         } = dropped::product(draft, units, self.catalog.now()).map_err(LineOutcome::Rejected)?;
-        let bundle =
-            bundle(&draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
+        let refused = |wrong| LineOutcome::Rejected(vec![wrong]);
+        self.check_depth(&draft.category).map_err(refused)?;
+        let bundle = bundle(&draft, &found.items).map_err(refused)?;
         let checked = match keys::check(&draft, dictionary, units) {
             Ok(checked) => checked,
             Err(refused) => {

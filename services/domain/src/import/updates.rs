@@ -165,14 +165,14 @@ impl ImportSession {
         let joining = awaited.iter().flat_map(|awaited| &awaited.all);
         let others: Vec<Contribution> = before.iter().chain(joining).cloned().collect();
         let after = prepared.among(&others, now);
-        let merged = Merged::new(&before, &after, &self.dictionary);
+        let merged = Merged::new(&before, &after, self.names());
         if merged.loses_required_field() {
             return Ok(Err(loses_required_field(prepared)));
         }
         let supplier = self.contributed_supplier(merged.new_supplier(), prepared);
         let supplier = supplier.await?;
         let old = product.clone();
-        let mut product = merged.apply(product, supplier, &self.dictionary);
+        let mut product = merged.apply(product, supplier, self.names());
         let sources = std::mem::replace(&mut product.sources, old.sources.clone());
         if product != old {
             product.updated_at = now;
@@ -187,7 +187,7 @@ impl ImportSession {
             .or(own_sku)
             .unwrap_or(product.sku);
         Ok(Ok(Change {
-            kept: merged.kept(&product, &self.dictionary),
+            kept: merged.kept(&product, self.names()),
             product,
             contributions: Some(after),
             awaited,

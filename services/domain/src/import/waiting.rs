@@ -256,14 +256,14 @@ impl ImportSession {
         all: Vec<Contribution>,
         prepared: &Prepared<'_>,
     ) -> Result<Option<LineOutcome>, DomainError> {
-        let merged = Merged::new(&[], &all, &self.dictionary);
+        let merged = Merged::new(&[], &all, self.names());
         let supplier = self.contributed_supplier(merged.new_supplier(), prepared);
         let supplier = supplier.await?;
         for tries in 0..MAX_TRIES {
             let own = [(0, prepared.clone())];
             let slug = self.free_slugs(&own, tries).await?.remove(0);
             let blank = prepared.create(waiting.product, slug, self.catalog.now());
-            let mut product = merged.apply(blank, supplier.clone(), &self.dictionary);
+            let mut product = merged.apply(blank, supplier.clone(), self.names());
             product.sku = waiting.waiting_sku.clone().unwrap_or(product.sku);
             let listed = product.status != ProductStatus::Draft;
             product.listed_at = listed.then_some(product.created_at);

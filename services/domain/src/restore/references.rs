@@ -135,6 +135,10 @@ impl RestoreSession {
         if parent.is_some_and(|parent| !self.categories.contains_key(&parent)) {
             return Ok(rejected("parent", "there is no such category"));
         }
+        let into = category.merged_into;
+        if into.is_some_and(|into| !self.categories.contains_key(&into)) {
+            return Ok(rejected("merged_into", "there is no such category"));
+        }
         let stored = self.categories.get(&category.id);
         let (change, done) = match entry(&category, stored, |one| one.revision, "category") {
             Entry::Not(outcome) => return Ok(outcome),

@@ -40,6 +40,7 @@ impl Reference {
     /// The dimensions that apply to products of this kind and category, sorted by name.
     #[must_use]
     pub fn review_dimensions_of(&self, kind: &str, category: CategoryId) -> Vec<String> {
+        let category = self.categories.current(category);
         let mut names: Vec<String> = self.dimensions.of_kind(kind).to_vec();
         names.extend_from_slice(self.dimensions.of_category(category));
         for above in self.categories.ancestors(category) {

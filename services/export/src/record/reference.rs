@@ -26,6 +26,9 @@ pub struct CategoryRecord {
     /// Other names by which feeds reach it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feed_names: Vec<FeedNameRecord>,
+    /// The id of the category that it was merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<String>,
     /// Increases with every change.
     pub revision: i64,
 }
@@ -67,15 +70,19 @@ impl CategoryRecord {
             name: category.name.clone(),
             parent: category.parent.map(category_gid),
             feed_names: category.feed_names.iter().map(FeedNameRecord::of).collect(),
+            merged_into: category.merged_into.map(category_gid),
             revision: category.revision,
         }
     }
 
     pub(crate) fn category(self) -> Result<Category, Rejection> {
         let parent = self.parent.as_deref();
+        let into = self.merged_into.as_deref();
+        let into = into.map(|id| category_id("merged_into", id));
         let names = self.feed_names.into_iter().map(FeedNameRecord::feed_name);
         Ok(Category {
             feed_names: names.collect::<Result<_, _>>()?,
+            merged_into: into.transpose()?,
             id: category_id("id", &self.id)?,
             parent: parent.map(|id| category_id("parent", id)).transpose()?,
             slug: self.slug,

@@ -30,6 +30,8 @@ pub(crate) fn category(category: &Category) -> Document {
     );
     let names: Vec<Document> = category.feed_names.iter().map(feed_name).collect();
     put(&mut doc, "feed_names", (!names.is_empty()).then_some(names));
+    let into = category.merged_into.map(|into| stored_id(into.to_i64()));
+    put(&mut doc, "merged_into", into);
     doc
 }
 
@@ -54,6 +56,7 @@ pub(crate) fn read_category(fields: &Fields<'_>) -> Read<Category> {
         name: fields.string("name")?,
         parent: fields.opt_id("parent")?.map(CategoryId::from_i64),
         feed_names: fields.docs("feed_names", read_feed_name)?,
+        merged_into: fields.opt_id("merged_into")?.map(CategoryId::from_i64),
         revision: fields.i64("revision")?,
     })
 }

@@ -10,6 +10,7 @@ import { Wrong } from "./form.js";
 import { History } from "./history.js";
 import { categories } from "./lists.js";
 import { Failure, Loading, Opened } from "./parts.js";
+import { CategoryField } from "./pickers.js";
 import { useTypes } from "./schema.js";
 import { explain } from "./viewer.js";
 
@@ -67,7 +68,39 @@ function Category({ slug, types }) {
     h(Failure, { error, reload }),
     h(ThingForm, { types, type: "UpdateCategoryInput", without: [], what: "category", id: { id: category.id }, thing: category, read: (one) => ({ ...one, parent: one.parent?.slug ?? null }), operation: "UpdateCategory", field: "category", onSaved: saved }),
     h(Dimensions, { slug, example }),
+    h(Merge, { from: category, onMerged: saved }),
     h(History, { key: category.revision, id: category.id, revision: category.revision, operation: "RevertCategory", input: { id: category.id }, reload: (next) => (next ? saved(next) : reload()), field: "category" }),
+  );
+}
+
+/** Merges this category into another, after what that means has been shown.
+ * @param {{ from: any, onMerged: (into: any) => void }} props */
+function Merge({ from, onMerged }) {
+  const [slug, setSlug] = useState("");
+  const [refusals, setRefusals] = useState(/** @type {any[]} */ ([]));
+  const [busy, setBusy] = useState(false);
+  const into = categories.use().find((one) => one.slug === slug.trim() && one.slug !== from.slug);
+  const merge = async () => {
+    setBusy(true);
+    try {
+      const payload = await changeOnce("MergeCategories", { from: from.id, into: into.id });
+      setRefusals(payload.userErrors);
+      if (!payload.userErrors.length) {
+        announcement.value = `Merged into ${payload.category.name}`;
+        onMerged(payload.category);
+      }
+    } catch (error) {
+      setRefusals([{ path: [], message: explain(/** @type {Error} */ (error)) }]);
+    }
+    setBusy(false);
+  };
+  return h(
+    "section",
+    { class: "box stack", "aria-labelledby": "merge" },
+    h("h3", { id: "merge" }, "Merge into another category"),
+    h("div", { class: "field" }, h("label", { for: "merge-into" }, "The category that remains"), h(CategoryField, { id: "merge-into", value: slug, onChange: setSlug, invalid: refusals.length > 0, describedBy: "merge-wrong", required: false }), h(Wrong, { id: "merge-wrong", refusals })),
+    into && h("p", { class: "iso" }, `${plural(from.productCount ?? 0, "product")} on sale, drafts and archived ones, and ${plural(from.children.length, "subcategory").replace(/ys$/, "ies")} will be in ${into.name} at once. Addresses and feeds of ${from.name} lead there. This cannot be undone.`),
+    into && h("p", null, h("button", { type: "button", class: "button", disabled: busy, onClick: merge }, h("span", { class: "iso" }, `Merge ${from.name} into ${into.name}`))),
   );
 }
 

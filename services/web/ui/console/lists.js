@@ -4,7 +4,7 @@ import { useEffect } from "../vendor/preact/hooks.js";
 import { signal } from "../vendor/preact/signals.js";
 import { fetchAll, fetchPages } from "./data.js";
 
-/** @typedef {{ slug: string, name: string, path: string[], depth: number }} CategoryRow */
+/** @typedef {{ id: string, slug: string, name: string, path: string[], depth: number }} CategoryRow */
 
 /** @template T
  * @param {(arrived: (rows: T[]) => void) => Promise<T[]>} load */
@@ -42,7 +42,7 @@ function shared(load) {
  * @param {string[]} above
  * @returns {CategoryRow[]} */
 const flat = (branches, above) =>
-  branches.flatMap(({ slug, name, children = [] }) => [{ slug, name, path: [...above, name], depth: above.length }, ...flat(children, [...above, name])]);
+  branches.flatMap(({ id, slug, name, children = [] }) => [{ id, slug, name, path: [...above, name], depth: above.length }, ...flat(children, [...above, name])]);
 
 /** @type {ReturnType<typeof shared<CategoryRow>>} */
 export const categories = shared(async () => flat((await fetchAll("CategoryTree", {})).categories, []));

@@ -62,6 +62,23 @@ pub(crate) struct CreateSupplierInput {
     idempotency_key: Option<String>,
 }
 
+/// The input of `mergeCategories`. No product is written: those of the merged category are in the
+/// remaining one at once, with its subcategories.
+#[derive(Clone, Debug, InputObject)]
+pub(crate) struct MergeCategoriesInput {
+    /// The global id of the category to merge. Its id and slug, and the paths by which feeds reach it,
+    /// lead to the remaining one from then on.
+    from: ID,
+    /// The global id of the remaining category. It is not below the other.
+    into: ID,
+    /// The revision of the remaining category that the caller has seen. If it has changed since, the
+    /// mutation is refused with `REVISION_CONFLICT`.
+    expected_revision: Option<i32>,
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
+    idempotency_key: Option<String>,
+}
+
 /// The input of `updateSupplier`. Fields left out stay unchanged. The new name and country are
 /// copied to the supplier's products in the background.
 #[derive(Clone, Debug, InputObject)]
@@ -110,6 +127,20 @@ impl UpdateCategoryInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
             value: errors.finish(id.map(|id| (id, patch))),
+        }
+    }
+}
+
+impl MergeCategoriesInput {
+    /// Returns the category to merge and the remaining one.
+    pub(crate) fn parse(self) -> ParsedInput<(CategoryId, CategoryId)> {
+        let mut errors = UserErrors::default();
+        let from = errors.category(path(["from"]), &self.from);
+        let into = errors.category(path(["into"]), &self.into);
+        ParsedInput {
+            idempotency_key: self.idempotency_key,
+            expected_revision: self.expected_revision,
+            value: errors.finish(from.zip(into)),
         }
     }
 }

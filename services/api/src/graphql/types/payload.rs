@@ -177,6 +177,14 @@ payload! {
 }
 
 payload! {
+    /// The result of `mergeCategories`.
+    MergeCategoriesPayload {
+        /// The remaining category as it is now, also if the merge was refused.
+        category: Category
+    }
+}
+
+payload! {
     /// The result of `revertProduct`.
     RevertProductPayload {
         /// The product as it is now, also if the change was refused.
