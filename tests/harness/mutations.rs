@@ -37,7 +37,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations of the schema.
-pub const MUTATIONS: [Mutation; 35] = [
+pub const MUTATIONS: [Mutation; 36] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -49,6 +49,7 @@ pub const MUTATIONS: [Mutation; 35] = [
     of("createCategory", CATEGORY),
     of("updateCategory", CATEGORY),
     of("revertCategory", CATEGORY),
+    of("mergeCategories", CATEGORY),
     of("createSupplier", SUPPLIER),
     of("updateSupplier", SUPPLIER),
     of("startBulkChange", BULK_CHANGE),

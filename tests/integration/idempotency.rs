@@ -134,29 +134,35 @@ fn a_key_expires_after_two_days() {
     });
 }
 
-/// A shirt, and a blouse that spells a key differently; the ids of the shirt, its supplier and its
-/// category.
-async fn shirt(app: &App) -> [String; 3] {
+/// A shirt, and a blouse that spells a key differently; the ids of the shirt, its supplier, its category
+/// and that of the blouse.
+async fn shirt(app: &App) -> [String; 4] {
     app.has([
         product("Shirt")
             .text("color", "Red")
             .supplier("North", "DE"),
-        product("Blouse").text("colour", "Red"),
+        product("Blouse")
+            .text("colour", "Red")
+            .category(["Blouses"]),
     ])
     .await;
     let ids = app
-        .query(r#"{ product(slug: "shirt") { id supplier { supplierId } category { id } } }"#)
+        .query(
+            r#"{ product(slug: "shirt") { id supplier { supplierId } category { id } }
+            other: product(slug: "blouse") { category { id } } }"#,
+        )
         .await;
     [
         "/product/id",
         "/product/supplier/supplierId",
         "/product/category/id",
+        "/other/category/id",
     ]
     .map(|at| ids.text(at))
 }
 
 /// Mutations that change something when they are executed one after the other.
-fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 20] {
+fn changes([id, supplier, category, other]: &[String; 4]) -> [(&'static str, Value); 21] {
     [
         (
             "createProduct",
@@ -178,6 +184,10 @@ fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 20
         ("restoreProduct", json!({ "id": id })),
         ("createCategory", json!({ "name": "More" })),
         ("updateCategory", json!({ "id": category, "name": "Stuff" })),
+        (
+            "mergeCategories",
+            json!({ "from": other, "into": category }),
+        ),
         ("createSupplier", json!({ "name": "South" })),
         ("updateSupplier", json!({ "id": supplier, "country": "AT" })),
         (
@@ -300,7 +310,7 @@ fn sixteen_concurrent_retries_create_one_product() {
 type Race = (&'static str, &'static str, Box<dyn Fn(usize) -> Value>);
 
 /// Mutations that name the current revision.
-fn races([id, supplier, category]: [String; 3]) -> [Race; 5] {
+fn races([id, supplier, category, _]: [String; 4]) -> [Race; 5] {
     let (product_id, specs_id) = (id.clone(), id);
     [
         (

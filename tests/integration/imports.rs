@@ -1,6 +1,7 @@
 //! Import sessions: the outcome of each line, and the database afterwards.
 
 use mongodb::bson::{Document, doc};
+use serde_json::json;
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, ProductBuilder, ReviewBuilder, product, review, test};
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
@@ -679,5 +680,86 @@ fn two_imports_of_one_feed_at_once_store_it_once() {
             *totals.at("/categories"),
             serde_json::json!([{ "name": "New", "children": [{ "name": "Deep" }] }])
         );
+    });
+}
+
+/// The products with their SKUs, by name.
+async fn skus(app: &App) -> Vec<String> {
+    let query = "{ products(first: 20, sort: [{ key: NAME }]) { nodes { name sku } } }";
+    let found = app.query(query).await;
+    let nodes = found.at("/products/nodes").as_array().unwrap().iter();
+    nodes
+        .map(|one| format!("{} {}", one["name"], one["sku"]).replace('"', ""))
+        .collect()
+}
+
+async fn import_skus(app: &App, skus: &[(&str, &str)]) -> Vec<LineOutcome> {
+    let drafts = skus.iter().map(|(name, sku)| product(name).sku(sku).into());
+    let (outcomes, _) = app
+        .import(ImportMode::Write, drafts.collect(), Vec::new())
+        .await;
+    outcomes
+}
+
+#[test]
+fn products_exchange_their_skus() {
+    test(async |app| {
+        import_skus(
+            app,
+            &[("A", "1"), ("B", "2"), ("C", "3"), ("D", "4"), ("E", "5")],
+        )
+        .await;
+        // A pair, a ring of three, and nothing of the others.
+        let next = [("A", "2"), ("B", "1"), ("C", "4"), ("D", "5"), ("E", "3")];
+        assert_eq!(
+            import_skus(app, &next).await,
+            [(); 5].map(|()| LineOutcome::Updated)
+        );
+        assert_eq!(skus(app).await, ["A 2", "B 1", "C 4", "D 5", "E 3"]);
+        assert_eq!(
+            import_skus(app, &next).await,
+            [(); 5].map(|()| LineOutcome::Unchanged)
+        );
+        let a = app.query(r#"{ product(sku: "2") { id } }"#).await;
+        let history = app
+            .query("query ($id: ID!) { history(id: $id, first: 1) { nodes { origin fields { field before after } } } }")
+            .with("id", a.text("/product/id"))
+            .as_admin()
+            .await;
+        let change = json!({ "origin": "IMPORT", "fields": [{ "field": "sku", "before": "1", "after": "2" }] });
+        assert_eq!(*history.at("/history/nodes/0"), change);
+    });
+}
+
+#[test]
+fn a_chain_of_skus_ends_at_once_in_any_order() {
+    test(async |app| {
+        import_skus(app, &[("A", "1"), ("B", "2"), ("C", "3")]).await;
+        let next = [("A", "2"), ("B", "3"), ("C", "9")];
+        assert_eq!(
+            import_skus(app, &next).await,
+            [(); 3].map(|()| LineOutcome::Updated)
+        );
+        assert_eq!(skus(app).await, ["A 2", "B 3", "C 9"]);
+    });
+}
+
+#[test]
+fn a_sku_that_nobody_gives_up_stays_taken() {
+    test(async |app| {
+        import_skus(app, &[("A", "1"), ("B", "2"), ("C", "3")]).await;
+        let next = import_skus(app, &[("A", "2"), ("B", "3")]).await;
+        let words: Vec<String> = next.iter().map(|one| format!("{one:?}")).collect();
+        assert!(
+            words[0].contains("another product has the sku 2"),
+            "{}",
+            words[0]
+        );
+        assert!(
+            words[1].contains("another product has the sku 3"),
+            "{}",
+            words[1]
+        );
+        assert_eq!(skus(app).await, ["A 1", "B 2", "C 3"]);
     });
 }

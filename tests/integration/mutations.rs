@@ -618,6 +618,7 @@ pub(crate) fn input_of(mutation: &str) -> Value {
         "defineUnit" => json!({ "symbol": "x", "dimension": "x", "factor": 1 }),
         "defineSpecKey" => json!({ "key": "x", "type": "TEXT" }),
         "updateSpecKey" => json!({ "key": "x" }),
+        "mergeCategories" => json!({ "from": "x", "into": "y" }),
         "mergeSpecKeys" => json!({ "from": "x", "into": "y" }),
         "submitReview" => json!({ "productId": "x", "rating": 4, "body": "x" }),
         "editReview" => json!({ "id": "x", "expectedRevision": 1 }),

@@ -201,6 +201,7 @@ impl ImportSession {
         CurrentNames {
             dictionary: &self.dictionary,
             categories: &self.reference.categories,
+            units: &self.reference.units,
         }
     }
 

@@ -114,6 +114,24 @@ pub(crate) fn with_current_keys(specs: &[Spec], dictionary: &Dictionary) -> Vec<
     out
 }
 
+/// The specs with values of the current types of their keys; those that say none are left out.
+pub(crate) fn with_current_types(
+    specs: Vec<Spec>,
+    dictionary: &Dictionary,
+    units: &UnitTable,
+) -> Vec<Spec> {
+    let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let key = dictionary.get(&spec.key);
+        let value = match key.filter(|key| key.value_type != spec.value.value_type()) {
+            None => Some(spec.value),
+            Some(key) => key.converted(&spec.value, units),
+        };
+        out.extend(value.map(|value| Spec { value, ..spec }));
+    }
+    out
+}
+
 /// The current name of a key; itself if it is unknown.
 pub(crate) fn current_key<'a>(key: &'a str, dictionary: &'a Dictionary) -> &'a str {
     dictionary.get(key).map_or(key, |entry| entry.key.as_str())

@@ -9,6 +9,7 @@ use strum::EnumCount;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
+use vitrine_model::spec::SpecKey;
 use vitrine_model::text::excerpt;
 use vitrine_model::worker::{WorkerReport, WorkerRun};
 use vitrine_storage::audit_findings::{AuditRound, NewFinding};
@@ -266,7 +267,9 @@ impl Catalog {
                 let products = self.continue_merges().await?;
                 let keys = self.reference();
                 let keys = keys.dictionary.keys();
-                let merging = keys.iter().map(|key| key.absorbing.len()).sum::<usize>();
+                let pending =
+                    |key: &SpecKey| key.absorbing.len() + usize::from(key.earlier_type.is_some());
+                let merging = keys.iter().map(pending).sum::<usize>();
                 let backlog = u64::try_from(merging).unwrap_or(u64::MAX);
                 Ok(WorkerRun {
                     done: products,

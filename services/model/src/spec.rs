@@ -16,6 +16,7 @@ use crate::significant::format_number;
 use crate::text::fold;
 use crate::unit::{Unit, UnitError, UnitTable};
 
+mod convert;
 mod name;
 
 pub use name::{key_of_name, label_of_name};
@@ -366,6 +367,9 @@ pub struct SpecKey {
     /// use them, and they mean this key, as aliases do.
     #[serde(default)]
     pub absorbing: Vec<String>,
+    /// The type that the key had, while products may still have values of it: they are rewritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_type: Option<ValueType>,
 }
 
 const fn first_revision() -> i64 {
@@ -417,6 +421,7 @@ impl SpecKey {
             revision: first_revision(),
             usage: KeyUsage::Unused,
             absorbing: Vec::new(),
+            earlier_type: None,
         }
     }
 

@@ -733,7 +733,9 @@ impl ProductAudit {
             let key = reference.dictionary.get(&spec.key);
             let fits = key.is_some_and(|key| {
                 let named = key.key == spec.key || key.absorbing.contains(&spec.key);
-                named && key.usage >= usage && key.value_type == spec.value.value_type()
+                let value_type = spec.value.value_type();
+                let typed = key.value_type == value_type || key.earlier_type == Some(value_type);
+                named && key.usage >= usage && typed
             });
             if !fits {
                 self.differs(found, "spec key", &spec.key, &key);

@@ -63,6 +63,21 @@ pub(crate) fn read(doc: &RawDocumentBuf) -> Read<Contributions> {
     document::read(&Fields::of(COLLECTION, doc))
 }
 
+/// A product that gets the SKU of another one, which gets its own or that of a third.
+#[derive(Clone, Debug)]
+pub struct SkuExchange {
+    /// The product as it is to be.
+    pub product: Product,
+    /// The SKU that it has.
+    pub sku_before: String,
+    /// The revision that it has.
+    pub expected: i64,
+    /// Who changes it.
+    pub by: ChangedBy,
+    /// What its sources say, if that does not follow from the product.
+    pub contributions: Option<Vec<Contribution>>,
+}
+
 impl Store {
     /// Returns what the sources of these products say; products with one source have nothing. One
     /// command.
@@ -191,6 +206,38 @@ impl Store {
                     return Ok(false);
                 }
                 unit.set_contributions(product, contributions).await?;
+                Ok(true)
+            })
+            .await
+        })
+        .await
+    }
+
+    /// Replaces the contents of products that exchange their SKUs, all or none. Returns false if one of
+    /// them has changed since it was read.
+    ///
+    /// # Errors
+    /// [`StorageError::Conflict`] when another product has a slug, a SKU or a source.
+    pub async fn exchange_skus(
+        &self,
+        exchanges: &[SkuExchange],
+        encoding: Encoding<'_>,
+    ) -> Result<bool, StorageError> {
+        retry_contended(async || {
+            let unit = self.begin_write().await?;
+            finish(unit, async |unit| {
+                for one in exchanges {
+                    unit.free_sku(one.product.id, &one.sku_before).await?;
+                }
+                for one in exchanges {
+                    let from = (one.expected, Some(&one.by));
+                    if !unit.replace_product(&one.product, from, encoding).await? {
+                        return Ok(false);
+                    }
+                    if let Some(all) = &one.contributions {
+                        unit.set_contributions(&one.product, all).await?;
+                    }
+                }
                 Ok(true)
             })
             .await

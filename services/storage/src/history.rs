@@ -405,7 +405,14 @@ fn read_category_state(category: &Category, fields: &Fields<'_>) -> Read<Categor
 
 fn key_state(key: &SpecKey) -> State {
     let mut state = reference::spec_key(key);
-    for field in ["_id", "schema_version", "used", "published", "revision"] {
+    for field in [
+        "_id",
+        "schema_version",
+        "used",
+        "published",
+        "revision",
+        "earlier_type",
+    ] {
         state.remove(field);
     }
     // A key that was merged into this one becomes a plain alias without a new revision.

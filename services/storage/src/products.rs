@@ -11,6 +11,7 @@ use vitrine_model::filter::{AccessPath, Condition, ProductSort, Words};
 use vitrine_model::history::ChangedBy;
 use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus, Source};
+use vitrine_model::spec::{SpecValue, ValueType};
 
 use crate::contributions::Contributions;
 use crate::documents::{PRODUCT_VERSION, product as document};
@@ -384,6 +385,57 @@ impl Store {
             .iter()
             .map(|doc| id(doc).map(ProductId::from_i64))
             .collect()
+    }
+
+    /// Returns at most `max` products, in any status, that have values of a spec key of another type.
+    /// Reads the products that have the key, found by the index `spec_number`.
+    pub async fn products_with_other_type(
+        &self,
+        key: &str,
+        value_type: ValueType,
+        max: u32,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let other = doc! { "k": key, "t": { "$ne": value_type.name() } };
+        let mut filter = with_key(key);
+        filter.insert("specs", doc! { "$elemMatch": other });
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(filter)
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("spec_number".to_owned()))
+            .limit(i64::from(max))
+            .max_time(self.max_time);
+        self.product_ids(find).await
+    }
+
+    /// Returns the values of a spec key, in any status, that do not pass a test; at most `max` different
+    /// ones. Reads the products that have the key, found by the index `spec_number`.
+    pub async fn spec_values_failing(
+        &self,
+        key: &str,
+        passes: impl Fn(&SpecValue) -> bool,
+        max: usize,
+    ) -> Result<Vec<SpecValue>, StorageError> {
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(with_key(key))
+            .projection(doc! { "_id": 1, "specs": 1 })
+            .hint(Hint::Name("spec_number".to_owned()))
+            .max_time(self.max_time);
+        let mut found = find.await?;
+        let mut failing = Vec::new();
+        while let Some(doc) = found.try_next().await? {
+            let specs = Fields::of(COLLECTION, &doc).docs("specs", document::read_spec)?;
+            for spec in specs.into_iter().filter(|spec| spec.key == key) {
+                if !passes(&spec.value) && !failing.contains(&spec.value) {
+                    failing.push(spec.value);
+                }
+                if failing.len() == max {
+                    return Ok(failing);
+                }
+            }
+        }
+        Ok(failing)
     }
 
     /// Counts the products with a spec key, in any status. Covered by the index `spec_number`.

@@ -338,6 +338,16 @@ impl WriteUnit {
         Ok(true)
     }
 
+    /// Takes the name of its SKU from a product, which gets another in the same transaction.
+    pub(crate) async fn free_sku(
+        &mut self,
+        product: ProductId,
+        sku: &str,
+    ) -> Result<(), StorageError> {
+        let own = doc! { "_id": names::sku(sku), "product": stored_id(product.to_i64()) };
+        self.delete(names::NAMES, own).await.map(drop)
+    }
+
     /// Fails if only a newer release may write the product.
     async fn ensure_not_newer(&mut self, id: ProductId) -> Result<(), StorageError> {
         let found = self
@@ -583,6 +593,15 @@ impl WriteUnit {
             self.insert("spec_keys", new).await?;
         }
         Ok(true)
+    }
+
+    /// Marks the values of a key as rewritten to its type.
+    pub async fn finish_new_type(&mut self, key: &str) -> Result<(), StorageError> {
+        self.reference_changed = true;
+        let done = doc! { "$unset": { "earlier_type": 1 } };
+        self.update_many("spec_keys", doc! { "_id": key }, done)
+            .await
+            .map(drop)
     }
 
     /// Raises the usage of keys. Returns false when the revision of one has changed: an unused key

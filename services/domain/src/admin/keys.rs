@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use vitrine_model::derived::text_token;
 use vitrine_model::history::HistoryOf;
 use vitrine_model::spec::{
-    Dictionary, KeyUsage, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key,
+    Dictionary, KeyUsage, MAX_FILTERABLE_BYTES, SpecKey, SpecValue, ValueType, check_key,
 };
 use vitrine_model::text::{collapse, excerpt, fold, is_visible};
 use vitrine_model::unit::UnitTable;
@@ -127,6 +127,16 @@ impl Command for UpdateKey {
         };
         let mut errors = ValidationErrors::default();
         let mut after = update(before, &patch, &dictionary, &units, &mut errors);
+        if errors.is_empty() && after.earlier_type != before.earlier_type {
+            let lost = lost_values(before, &after, &units, at.store()).await?;
+            if !lost.is_empty() {
+                errors.add(
+                    UserErrorCode::InUse,
+                    &[&"type"],
+                    lost_message(&lost, &after),
+                );
+            }
+        }
         if errors.is_empty() && after.allowed_values != before.allowed_values {
             let allowed = after.allowed_values.as_deref().unwrap_or_default();
             let others = other_values(before, allowed, at.store()).await?;
@@ -270,7 +280,47 @@ fn update(
     after
 }
 
-/// Type and dimension are immutable once products have the key.
+/// Returns stored values that the new type of a key has no value for, at most [`MAX_NAMED_VALUES`].
+async fn lost_values(
+    before: &SpecKey,
+    after: &SpecKey,
+    units: &UnitTable,
+    store: &Store,
+) -> Result<Vec<String>, StorageError> {
+    let mut lost = Vec::new();
+    for name in std::iter::once(&before.key).chain(&before.absorbing) {
+        let passes = |value: &SpecValue| after.converted(value, units).is_some();
+        let failing = store.spec_values_failing(name, passes, MAX_NAMED_VALUES);
+        lost.extend(failing.await?.iter().map(SpecValue::display));
+    }
+    lost.truncate(MAX_NAMED_VALUES);
+    Ok(lost)
+}
+
+fn lost_message(lost: &[String], after: &SpecKey) -> String {
+    let shown = |value: &String| format!("{:?}", excerpt(value, 60).text);
+    let lost: Vec<String> = lost.iter().map(shown).collect();
+    let needed = match (after.value_type, &after.dimension) {
+        (ValueType::Number, _) => "a plain number such as 12.5".to_owned(),
+        (ValueType::Quantity, Some(dimension)) => {
+            format!(
+                "a number with a unit of {dimension}, such as 12.5 {}",
+                after.base_unit.as_deref().unwrap_or("kg")
+            )
+        }
+        (ValueType::Boolean, _) => "yes or no".to_owned(),
+        (ValueType::Date, _) => "a date such as 2026-05-31".to_owned(),
+        (other, _) => format!("a value of type {other}"),
+    };
+    format!(
+        "products have {} of {}, which is not {needed}; change or remove these values first",
+        lost.join(", "),
+        after.key
+    )
+}
+
+/// The dimension is immutable once products have the key. A new type is possible where the stored values
+/// have one of it.
 fn update_type(
     after: &mut SpecKey,
     patch: &SpecKeyPatch,
@@ -283,7 +333,7 @@ fn update_type(
         base_unit: patch.base_unit.as_deref(),
     };
     if value_type != after.value_type && after.usage > KeyUsage::Unused {
-        errors.add(UserErrorCode::InUse, &[&"type"], in_use(after));
+        change_used_type(after, value_type, given, units, errors);
         return;
     }
     if value_type == after.value_type && given.is_empty() {
@@ -298,6 +348,26 @@ fn update_type(
     }
     after.value_type = value_type;
     (after.dimension, after.base_unit) = (dimension, base_unit);
+}
+
+fn change_used_type(
+    after: &mut SpecKey,
+    value_type: ValueType,
+    given: Measure<'_>,
+    units: &UnitTable,
+    errors: &mut ValidationErrors,
+) {
+    if let Some(earlier) = after.earlier_type {
+        let message = format!(
+            "the values of {} are still being rewritten from type {earlier}; try again in a moment",
+            after.key
+        );
+        errors.add(UserErrorCode::InUse, &[&"type"], message);
+        return;
+    }
+    after.earlier_type = Some(after.value_type);
+    (after.dimension, after.base_unit) = given.read(value_type, units, errors);
+    after.value_type = value_type;
 }
 
 fn in_use(key: &SpecKey) -> String {

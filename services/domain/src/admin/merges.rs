@@ -1,8 +1,9 @@
-//! Merging spec keys. Once the mutation is committed, both names mean the same key; products that
-//! have the old key are rewritten in batches.
+//! Merging spec keys, and rewriting the values of a key that got another type. Once the mutation is
+//! committed, both names mean the same key, and new values have the new type; products that have the old
+//! key or values of the old type are rewritten in batches.
 //!
 //! Another process may write products with the old key until it reads the new dictionary, which
-//! takes seconds. A merge is therefore finished only when no product has had the old key for some
+//! takes seconds. The work is therefore finished only when no product has had the old key for some
 //! time after the last rewrite.
 
 use std::collections::HashMap;
@@ -13,16 +14,16 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::history::{ChangeOrigin, ChangedBy};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Product;
-use vitrine_model::spec::{Dictionary, SpecKey};
+use vitrine_model::spec::{Dictionary, SpecKey, ValueType};
 use vitrine_storage::write::WriteUnit;
-use vitrine_storage::{StorageError, retry_contended};
+use vitrine_storage::{StorageError, Store, retry_contended};
 
 use super::commands::{Attempt, Change, Command, Step};
 use super::keys::{other_values, other_values_message, unknown};
 use super::{Merge, MutationRequest};
 use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
-use crate::specs::with_current_keys;
+use crate::specs::{with_current_keys, with_current_types};
 use crate::{Catalog, DomainError};
 
 /// The number of products per transaction.
@@ -35,6 +36,50 @@ const SETTLED_MILLIS: i64 = 10_000;
 
 /// How often the names of finished merges are checked again.
 const SWEEP: Duration = Duration::from_mins(1);
+
+/// What products have that they are rewritten without.
+#[derive(Clone, Debug)]
+enum Outdated {
+    /// A key that was merged into another.
+    Name(String),
+    /// Values of a key that have another type than the key has now.
+    Type(String, ValueType),
+}
+
+impl Outdated {
+    /// Identifies it while it lasts: no key has a colon.
+    fn name(&self) -> String {
+        match self {
+            Self::Name(name) => name.clone(),
+            Self::Type(key, _) => format!("{key}:"),
+        }
+    }
+
+    async fn find(&self, store: &Store) -> Result<Vec<ProductId>, StorageError> {
+        match self {
+            Self::Name(name) => store.products_with_key(name, BATCH).await,
+            Self::Type(key, new) => store.products_with_other_type(key, *new, BATCH).await,
+        }
+    }
+
+    async fn finish(&self, unit: &mut WriteUnit) -> Result<(), StorageError> {
+        match self {
+            Self::Name(name) => unit.finish_absorbing(name).await,
+            Self::Type(key, _) => unit.finish_new_type(key).await,
+        }
+    }
+}
+
+/// What the products of a dictionary may have to be rewritten without.
+fn outdated(dictionary: &Dictionary) -> Vec<Outdated> {
+    let of = |key: &SpecKey| {
+        let retyped = key.earlier_type;
+        let retyped = retyped.map(|_| Outdated::Type(key.key.clone(), key.value_type));
+        let names = key.absorbing.iter().cloned().map(Outdated::Name);
+        names.chain(retyped).collect::<Vec<_>>()
+    };
+    dictionary.keys().iter().flat_map(of).collect()
+}
 
 /// For each old key, the time since when no product has had it.
 #[derive(Debug, Default)]
@@ -112,20 +157,15 @@ impl Catalog {
                 .iter()
                 .flat_map(|key| &key.aliases)
             {
-                match self.rewrite_all(alias).await {
+                match self.rewrite_all(&Outdated::Name(alias.clone())).await {
                     Ok(pass) => total += pass.rewritten,
                     Err(error) => failed = failed.or(Some(error)),
                 }
             }
         }
-        for name in reference
-            .dictionary
-            .keys()
-            .iter()
-            .flat_map(|key| &key.absorbing)
-        {
+        for one in outdated(&reference.dictionary) {
             // One merge that fails does not block the others.
-            let pass = match self.rewrite_all(name).await {
+            let pass = match self.rewrite_all(&one).await {
                 Ok(pass) => pass,
                 Err(error) => {
                     failed = failed.or(Some(error));
@@ -136,9 +176,9 @@ impl Catalog {
             let has_old_key = pass.rewritten > 0 || !pass.clean;
             if self
                 .merge_tracker()
-                .is_settled(name, has_old_key, self.now())
+                .is_settled(&one.name(), has_old_key, self.now())
             {
-                over |= self.finish_merge(name).await?;
+                over |= self.finish_merge(&one).await?;
             }
         }
         if over {
@@ -147,14 +187,14 @@ impl Catalog {
         failed.map_or(Ok(total), Err)
     }
 
-    /// Rewrites products until none has the name, or until other writers are rewriting the rest.
+    /// Rewrites products until none has what is outdated, or until other writers are rewriting the rest.
     /// Limited to an amount that takes seconds.
-    async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
+    async fn rewrite_all(&self, outdated: &Outdated) -> Result<Pass, DomainError> {
         let mut rewritten = 0;
         for _ in 0..MAX_BATCHES {
-            let key = name.to_owned();
+            let one = outdated.clone();
             let products_with_old_key = self
-                .maintain(|store| async move { store.products_with_key(&key, BATCH).await })
+                .maintain(|store| async move { one.find(&store).await })
                 .await?;
             let clean = products_with_old_key.is_empty();
             let now = if clean {
@@ -241,12 +281,12 @@ impl Catalog {
     }
 
     /// Marks a merge as finished. Returns whether that was written.
-    async fn finish_merge(&self, name: &str) -> Result<bool, DomainError> {
-        let key = name.to_owned();
+    async fn finish_merge(&self, outdated: &Outdated) -> Result<bool, DomainError> {
+        let one = outdated.clone();
         let finished = self
             .maintain(|store| async move {
                 let mut unit = store.begin_write().await?;
-                unit.finish_absorbing(&key).await?;
+                one.finish(&mut unit).await?;
                 match unit.commit().await {
                     // The next call retries.
                     Err(StorageError::Contended(_)) => Ok(false),
@@ -255,15 +295,16 @@ impl Catalog {
             })
             .await?;
         if finished {
-            self.merge_tracker().forget(name);
+            self.merge_tracker().forget(&outdated.name());
         }
         Ok(finished)
     }
 }
 
-/// The product with the current names of its keys; `None` if it has them already.
+/// The product with the current names and types of its keys; `None` if it has them already.
 fn rewritten_product(before: &Product, reference: &Reference, now: Timestamp) -> Option<Product> {
     let specs = with_current_keys(&before.specs, &reference.dictionary);
+    let specs = with_current_types(specs, &reference.dictionary, &reference.units);
     (specs != before.specs).then(|| Product {
         specs,
         revision: before.revision + 1,

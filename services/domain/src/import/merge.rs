@@ -22,10 +22,11 @@ use vitrine_model::product::{
 use vitrine_model::spec::{Dictionary, Spec};
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
+use vitrine_model::unit::UnitTable;
 
 use crate::limits::plain_media;
 use crate::reference::Reference;
-use crate::specs::with_current_keys;
+use crate::specs::{with_current_keys, with_current_types};
 
 /// A draft with all references resolved.
 #[derive(Clone)]
@@ -187,11 +188,12 @@ pub(crate) fn present(product: &Product) -> Vec<Contribution> {
     sources.map(contribution).collect()
 }
 
-/// What merged spec keys and categories mean now.
+/// What merged spec keys and categories mean now, and the types of the keys.
 #[derive(Clone, Copy)]
 pub(crate) struct CurrentNames<'r> {
     pub(crate) dictionary: &'r Dictionary,
     pub(crate) categories: &'r CategoryTree,
+    pub(crate) units: &'r UnitTable,
 }
 
 impl<'r> CurrentNames<'r> {
@@ -199,16 +201,19 @@ impl<'r> CurrentNames<'r> {
         Self {
             dictionary: &reference.dictionary,
             categories: &reference.categories,
+            units: &reference.units,
         }
     }
 }
 
-/// What follows from contributions. Spec keys and categories that were merged since are resolved.
+/// What follows from contributions. Spec keys and categories that were merged since are resolved, and values have the present
+/// types of their keys.
 pub(crate) fn said(contributions: &[Contribution], names: CurrentNames<'_>) -> Content {
     let mut contributions = contributions.to_vec();
     for one in &mut contributions {
         let content = &mut one.content;
-        content.specs = with_current_keys(&content.specs, names.dictionary);
+        let specs = with_current_keys(&content.specs, names.dictionary);
+        content.specs = with_current_types(specs, names.dictionary, names.units);
         content.category = content.category.map(|id| names.categories.current(id));
     }
     merge(&contributions)

@@ -12,7 +12,7 @@ use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::spec::KeyUsage;
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_storage::StorageError;
-use vitrine_storage::contributions::Contributions;
+use vitrine_storage::contributions::{Contributions, SkuExchange};
 use vitrine_storage::products::Encoding;
 
 use super::ImportSession;
@@ -47,11 +47,84 @@ impl ImportSession {
         old: Vec<(usize, ProductId, Prepared<'_>)>,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<(), DomainError> {
-        for (at, id, prepared) in old {
-            let outcome = self.update_product(id, &prepared).await?;
-            outcomes.insert(at, outcome);
+        let mut waiting = old;
+        loop {
+            let all = waiting.len();
+            let mut refused = Vec::new();
+            for (at, id, prepared) in waiting {
+                let outcome = self.update_product(id, &prepared).await?;
+                if wants_taken_sku(&outcome) {
+                    refused.push((at, id, prepared));
+                }
+                outcomes.insert(at, outcome);
+            }
+            // A product whose SKU another one wanted may have got its own meanwhile.
+            if refused.is_empty() || refused.len() == all {
+                return self.exchange_skus(refused, outcomes).await;
+            }
+            waiting = refused;
+        }
+    }
+
+    /// Updates products that exchange their SKUs, which is possible only at once.
+    async fn exchange_skus(
+        &mut self,
+        refused: Vec<(usize, ProductId, Prepared<'_>)>,
+        outcomes: &mut BTreeMap<usize, LineOutcome>,
+    ) -> Result<(), DomainError> {
+        let mut waiting: BTreeMap<String, (usize, SkuExchange, u64)> = BTreeMap::new();
+        for (at, id, prepared) in refused {
+            let found = self
+                .store(move |store| async move {
+                    store.get_many_products(&[id], &ProductStatus::ALL).await
+                })
+                .await?;
+            let Some(view) = found.first() else { continue };
+            let before = view.product()?;
+            let (sku_before, expected) = (before.sku.clone(), before.revision);
+            let Ok(change) = self.change(before, &prepared, None).await? else {
+                continue;
+            };
+            let exchange = SkuExchange {
+                product: change.product,
+                sku_before: sku_before.clone(),
+                expected,
+                by: changed_by(&change.kept, &prepared.draft.source.system),
+                contributions: change.contributions,
+            };
+            waiting.insert(sku_before, (at, exchange, change.kept.len() as u64));
+        }
+        while let Some(ring) = take_ring(&mut waiting) {
+            let exchanges = ring
+                .iter()
+                .map(|(_, exchange, _)| exchange.clone())
+                .collect();
+            if self.apply_exchange(exchanges).await? {
+                for (at, _, kept) in ring {
+                    outcomes.insert(at, LineOutcome::Updated);
+                    self.summary.kept_by_people += kept;
+                }
+            }
         }
         Ok(())
+    }
+
+    async fn apply_exchange(&self, exchanges: Vec<SkuExchange>) -> Result<bool, DomainError> {
+        for one in &exchanges {
+            self.prepare_write(&one.product).await?;
+        }
+        let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
+        self.store(move |store| async move {
+            let encoding = Encoding {
+                units: &reference.units,
+                currency,
+            };
+            match store.exchange_skus(&exchanges, encoding).await {
+                Err(StorageError::Conflict { .. }) => Ok(false),
+                applied => applied,
+            }
+        })
+        .await
     }
 
     pub(super) async fn update_product(
@@ -243,6 +316,15 @@ impl ImportSession {
         self.use_keys(keys).await
     }
 
+    /// Stores what a product refers to.
+    async fn prepare_write(&self, product: &Product) -> Result<(), DomainError> {
+        let catalog = &self.catalog;
+        catalog.insert_words(std::slice::from_ref(product)).await?;
+        let shown = (PictureUse::Product(product.id), &*product.media);
+        let shown = std::iter::once(shown);
+        catalog.claim_imported_pictures(shown).await.map(drop)
+    }
+
     /// Stores an update by an import from a source system.
     async fn apply(
         &self,
@@ -256,17 +338,9 @@ impl ImportSession {
             awaited,
             kept,
         } = change;
-        self.catalog
-            .insert_words(std::slice::from_ref(&product))
-            .await?;
-        let shown = (PictureUse::Product(product.id), &*product.media);
-        let shown = std::iter::once(shown);
-        self.catalog.claim_imported_pictures(shown).await?;
+        self.prepare_write(&product).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
-        let by = ChangedBy {
-            kept: kept.iter().map(ToString::to_string).collect(),
-            ..ChangedBy::import(system)
-        };
+        let by = changed_by(&kept, system);
         self.store(move |store| async move {
             let from = (expected, &by);
             let encoding = Encoding {
@@ -291,6 +365,42 @@ impl ImportSession {
         })
         .await
     }
+}
+
+/// Who changes a product by an import, and which fields people keep.
+fn changed_by(kept: &[OwnedField], system: &str) -> ChangedBy {
+    ChangedBy {
+        kept: kept.iter().map(ToString::to_string).collect(),
+        ..ChangedBy::import(system)
+    }
+}
+
+/// Whether an update was refused because another product has the SKU.
+fn wants_taken_sku(outcome: &LineOutcome) -> bool {
+    let LineOutcome::Rejected(reasons) = outcome else {
+        return false;
+    };
+    reasons.iter().any(|reason| reason.field == "sku")
+}
+
+/// Takes products of which each wants the SKU that the next one has, and the last one that of the first;
+/// `None` if there are none. They are found by the SKUs that they have.
+fn take_ring<T>(
+    waiting: &mut BTreeMap<String, (usize, SkuExchange, T)>,
+) -> Option<Vec<(usize, SkuExchange, T)>> {
+    let ring_from = |first: &String| {
+        let mut ring = vec![first.clone()];
+        for _ in 0..waiting.len() {
+            let (_, last, _) = waiting.get(ring.last()?)?;
+            if last.product.sku == *first {
+                return Some(ring);
+            }
+            ring.push(last.product.sku.clone());
+        }
+        None
+    };
+    let ring = waiting.keys().find_map(ring_from)?;
+    ring.iter().map(|sku| waiting.remove(sku)).collect()
 }
 
 /// The reason for rejecting a draft that takes back what only its source says.

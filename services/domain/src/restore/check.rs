@@ -125,7 +125,10 @@ impl RestoreSession {
                 found.add(&field, reason.to_owned());
                 continue;
             };
-            if let Err(wrong) = key.accepts(one, &self.units) {
+            let is_rewritten_later = key.earlier_type == Some(one.value.value_type());
+            if let Err(wrong) = key.accepts(one, &self.units)
+                && !is_rewritten_later
+            {
                 found.add(&field, wrong.to_string());
             }
             found.ensure(key.usage >= usage, &field, || {

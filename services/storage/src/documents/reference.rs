@@ -133,6 +133,11 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
     put(&mut doc, "dimension", key.dimension.as_deref());
     put(&mut doc, "base_unit", key.base_unit.as_deref());
     put(&mut doc, "allowed_values", key.allowed_values.clone());
+    put(
+        &mut doc,
+        "earlier_type",
+        key.earlier_type.map(ValueType::name),
+    );
     doc
 }
 
@@ -164,6 +169,9 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
     }
     let value_type = ValueType::named(fields.str("type")?);
     let allowed = fields.items("allowed_values", |value| value.as_str().map(str::to_owned))?;
+    let earlier = fields.opt_str("earlier_type")?;
+    let earlier =
+        earlier.map(|name| ValueType::named(name).ok_or_else(|| fields.corrupt("earlier_type")));
     let usage = match (fields.bool("used")?, fields.opt_bool("published")?) {
         (false, _) => KeyUsage::Unused,
         (true, Some(false)) => KeyUsage::Used,
@@ -182,6 +190,7 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
         usage,
         aliases: Vec::new(),
         absorbing: Vec::new(),
+        earlier_type: earlier.transpose()?,
     }))
 }
 

@@ -68,7 +68,9 @@ pub(crate) struct UpdateSpecKeyInput {
     key: String,
     /// The name for display.
     label: MaybeUndefined<String>,
-    /// The type of the key's values. Can be changed only while no product has the key.
+    /// The type of the key's values. While products have the key, it can become `TEXT`, and from `TEXT`
+    /// any type of which all stored values are values: `12.5`, `12.5 cm`, `yes`, `2026-05-31`. Products
+    /// are rewritten in the background.
     #[graphql(name = "type")]
     value_type: MaybeUndefined<Type>,
     /// The dimension of the key's quantities. Can be changed only while no product has the key.
