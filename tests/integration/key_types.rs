@@ -90,7 +90,7 @@ fn a_value_that_has_none_of_the_new_type_is_named() {
             );
         assert_eq!(
             refused,
-            "IN_USE at type: products have \"about a hand\" of width, which is not a number with a unit of length, such as 12.5 m; change or remove these values first"
+            "IN_USE at type: products have \"about a hand\" of width, which is not a number with a unit of length, such as 12.5 mm; change or remove these values first"
         );
         let refused = retype(app, json!({ "type": "BOOLEAN" }))
             .await
