@@ -30,7 +30,24 @@ impl App {
             .await;
     }
 
-    /// Makes no command fail any longer.
+    /// Holds for ten seconds a command that `data` describes as the server does, and those after it;
+    /// the first `passing` of them pass.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn hold_after(&self, passing: i32, data: Document) -> Held {
+        let mut stuck = doc! { "blockConnection": true, "blockTimeMS": 10_000 };
+        stuck.extend(data);
+        let entered = self
+            .fail_point(doc! { "mode": { "skip": passing }, "data": stuck })
+            .await;
+        Held {
+            admin: self.direct().client().database("admin"),
+            entered: entered + 1,
+        }
+    }
+
+    /// Makes no command fail any longer. Waits for a command that is held.
     ///
     /// # Panics
     /// When the server refuses.
@@ -96,13 +113,36 @@ impl App {
         result
     }
 
-    async fn fail_point(&self, what: Document) {
+    /// Sets the fail point; returns how often commands have entered it.
+    async fn fail_point(&self, what: Document) -> i64 {
         let mut command = doc! { "configureFailPoint": "failCommand" };
         command.extend(what);
         let admin = self.direct().client().database("admin");
-        admin
-            .run_command(command)
-            .await
-            .expect("the server has test commands");
+        let set = admin.run_command(command).await;
+        let set = set.expect("the server has test commands");
+        let entered = set.get("count").and_then(Bson::as_i64);
+        entered.unwrap_or_default()
+    }
+}
+
+/// A command that is held by the server as soon as a process sends it.
+#[derive(Debug)]
+pub struct Held {
+    admin: mongodb::Database,
+    entered: i64,
+}
+
+impl Held {
+    /// Waits until the command is held. Returns false if the process that would send it has ended before.
+    pub async fn is_reached(&self, mut has_ended: impl FnMut() -> bool) -> bool {
+        let wait = doc! { "waitForFailPoint": "failCommand", "timesEntered": self.entered, "maxTimeMS": 500 };
+        loop {
+            if self.admin.run_command(wait.clone()).await.is_ok() {
+                return true;
+            }
+            if has_ended() {
+                return false;
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Document, doc};
 use serde_json::Value;
 use vitrine_domain::Catalog;
 use vitrine_domain::import::ImportMode;
@@ -194,11 +194,6 @@ pub(crate) async fn content(app: &App) -> Value {
     answer.data().clone()
 }
 
-async fn admin(app: &App, command: Document) -> mongodb::error::Result<Document> {
-    let admin = app.direct().client().database("admin");
-    admin.run_command(command).await
-}
-
 /// Where an import is killed while it reads: after this many lines and half of the next one. A batch
 /// of lines is stored before the second.
 const READ: [usize; 2] = [2, BATCH_LINES + 50];
@@ -276,23 +271,9 @@ fn an_import_that_is_killed_while_it_reads_is_completed_by_the_next() {
 /// Kills an import before a command; returns whether it came so far.
 async fn kill(app: &App, files: &Files, data: Document, skip: i32) -> bool {
     // The import is killed within a second. The fail point is set back only when the command that it holds has ended.
-    let mut stuck = doc! { "blockConnection": true, "blockTimeMS": 10_000 };
-    stuck.extend(data);
-    let set = doc! { "configureFailPoint": "failCommand", "mode": { "skip": skip }, "data": stuck };
-    let entered = admin(app, set).await.unwrap();
-    let entered = entered.get("count").and_then(Bson::as_i64);
-    let entered = entered.unwrap_or_default() + 1;
+    let held = app.hold_after(skip, data).await;
     let mut import = start(app, files, &files.of("later.jsonl"));
-    let wait =
-        doc! { "waitForFailPoint": "failCommand", "timesEntered": entered, "maxTimeMS": 500 };
-    let is_there = loop {
-        if admin(app, wait.clone()).await.is_ok() {
-            break true;
-        }
-        if import.has_ended() {
-            break false;
-        }
-    };
+    let is_there = held.is_reached(|| import.has_ended()).await;
     if is_there {
         import.signal("KILL");
     }
