@@ -37,7 +37,7 @@ async fn on_sale(app: &App, draft: ProductBuilder) -> String {
 }
 
 /// The history of an object, newest first, each change in one line.
-async fn history(app: &App, id: &str) -> Vec<String> {
+pub(crate) async fn history(app: &App, id: &str) -> Vec<String> {
     let query = "query ($id: ID!) { history(id: $id, first: 100) { nodes {
         revision previousRevision changedBy origin revertedTo keptFields fields { field before after } } } }";
     let answer = app.query(query).with("id", id).as_admin().await;

@@ -34,7 +34,7 @@ pub(crate) async fn with_service(
 }
 
 /// Starts `serve` on the database of the test; returns it with its address when it is ready.
-async fn started(app: &App, options: &[&str]) -> (Service, String) {
+pub(crate) async fn started(app: &App, options: &[&str]) -> (Service, String) {
     app.store
         .migrate(FILES, "test", false, &|_| {})
         .await

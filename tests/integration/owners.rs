@@ -9,6 +9,7 @@ use vitrine_model::product::ProductStatus;
 use vitrine_storage::products::ProductKey;
 
 mod faults;
+mod killed;
 mod orders;
 mod people;
 mod places;

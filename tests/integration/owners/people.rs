@@ -9,13 +9,13 @@ use super::*;
 const FIELDS: [&str; 5] = ["name", "description", "brand", "price", "specs.color"];
 
 /// The id of the product.
-async fn id(app: &App) -> String {
+pub(super) async fn id(app: &App) -> String {
     let found = app.query(r#"{ product(sku: "L-1") { id } }"#).as_admin();
     found.await.text("/product/id")
 }
 
 /// The fields that people have edited, with who did it and what the feeds say.
-async fn overrides(app: &App) -> Vec<String> {
+pub(super) async fn overrides(app: &App) -> Vec<String> {
     let query = r#"{ product(sku: "L-1") { overrides { field by feedValue } } }"#;
     let answer = app.query(query).as_admin().await;
     let all = answer.at("/product/overrides").as_array().unwrap().iter();
@@ -26,14 +26,14 @@ async fn overrides(app: &App) -> Vec<String> {
     .collect()
 }
 
-async fn edit(app: &App, fields: Value) {
+pub(super) async fn edit(app: &App, fields: Value) {
     let mut input = json!({ "id": id(app).await });
     let fields = fields.as_object().unwrap().clone();
     input.as_object_mut().unwrap().extend(fields);
     app.mutate("updateProduct", input).by("ann").await.done();
 }
 
-async fn release(app: &App, fields: &[&str]) {
+pub(super) async fn release(app: &App, fields: &[&str]) {
     let input = json!({ "productId": id(app).await, "fields": fields });
     app.mutate("releaseFields", input).by("ann").await.done();
 }
