@@ -13,6 +13,7 @@ mod killed;
 mod orders;
 mod people;
 mod places;
+mod races;
 
 /// Imports one line; returns how it ends, in one word or with the reasons.
 async fn line(app: &App, draft: ProductBuilder) -> String {
