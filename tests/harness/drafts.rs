@@ -155,6 +155,12 @@ impl ProductBuilder {
         self
     }
 
+    /// Makes it say nothing of the status.
+    pub fn without_status(mut self) -> Self {
+        self.draft.status = None;
+        self
+    }
+
     /// Sets its category, from the root of the tree down.
     pub fn category<const N: usize>(mut self, path: [&str; N]) -> Self {
         self.draft.category = path.map(str::to_owned).to_vec();
