@@ -14,6 +14,7 @@ mod orders;
 mod people;
 mod places;
 mod races;
+mod random;
 mod withdrawn;
 
 /// Imports one line; returns how it ends, in one word or with the reasons.
