@@ -1,6 +1,7 @@
 //! Exports: the catalogue out and back in, as tables, as feeds, and as sitemaps.
 
 mod command;
+mod edited;
 mod feeds;
 mod filters;
 mod interrupted;
