@@ -1,5 +1,11 @@
 //! Small feeds as other programs write them: what an import says of each, and what the shop has afterwards.
 
+mod changed_mappings;
+mod names;
+mod shops;
+mod tables;
+mod values;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,12 +40,21 @@ struct Feed<'a> {
 impl<'a> Feed<'a> {
     /// A feed whose mapping ends with these lines.
     fn new(app: &'a App, mapping: &str) -> Self {
-        let mapping = Mapping::parse(&format!("{MAPPING}{mapping}"), &mut |name| {
+        Self::of(app, &format!("{MAPPING}{mapping}"))
+    }
+
+    /// A feed with this mapping.
+    fn of(app: &'a App, mapping: &str) -> Self {
+        let mapping = Mapping::parse(mapping, &mut |name| {
             panic!("{name} is not there: a table of a case stands in its mapping")
         });
+        Self::mapped(app, mapping.unwrap())
+    }
+
+    fn mapped(app: &'a App, mapping: Mapping) -> Self {
         Self {
             app,
-            mapping: Arc::new(mapping.unwrap()),
+            mapping: Arc::new(mapping),
             folder: tempfile::tempdir().unwrap(),
         }
     }
@@ -90,7 +105,16 @@ fn outcomes(report: &Report) -> String {
         .collect();
     let broken = report.broken_files.values();
     let broken = broken.map(|reason| format!("\nbroken off: {reason}"));
-    said.join(", ") + &broken.collect::<String>()
+    said.join(", ") + &notes(report) + &broken.collect::<String>()
+}
+
+/// What the report says of names that are nearly one.
+fn notes(report: &Report) -> String {
+    let padded = report.padded_skus.iter();
+    let padded = padded.map(|(waiting, of)| format!("\nsku {waiting} is like {of}"));
+    let shared = report.shared_keys.iter();
+    let shared = shared.map(|(key, names)| format!("\nkey {key} is {}", names.join(" and ")));
+    padded.chain(shared).collect()
 }
 
 /// The entries of a rejects file, one a line: `line 3, name: is missing (rejected)`.
