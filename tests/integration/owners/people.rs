@@ -247,3 +247,82 @@ fn a_person_who_edits_while_feeds_write_wins() {
         assert_eq!(overrides(app).await, ["price by ann: 44.00 EUR"]);
     });
 }
+
+#[test]
+fn items_of_a_bundle_that_a_person_has_chosen_stay() {
+    test(async |app| {
+        let part = |name: &str, price: &str| product(name).price(price);
+        app.has([part("Bulb", "2"), part("Shade", "5"), part("Foot", "7")])
+            .await;
+        let set = || product("Set").sku("L-1").item("Bulb", 2);
+        assert_eq!(line(app, set().item("Shade", 1)).await, "created");
+        assert_eq!(page(app).await["price"]["amount"], "9.00");
+        let bulb = app.query(r#"{ product(sku: "feed:Bulb") { id } }"#).await;
+        let items = json!([{ "productId": bulb.text("/product/id"), "quantity": 3 }]);
+        edit(app, json!({ "details": { "bundle": { "items": items } } })).await;
+        assert_eq!(
+            line(app, set().item("Foot", 1).brand("Tarn")).await,
+            "updated"
+        );
+        let now = page(app).await;
+        assert_eq!(
+            (&now["price"]["amount"], &now["brand"]),
+            (&json!("6.00"), &json!("Tarn"))
+        );
+        let edited = overrides(app).await;
+        let fields = edited.iter().map(|own| own.split(' ').next().unwrap());
+        assert_eq!(fields.collect::<Vec<_>>(), ["kind", "details"]);
+        release(app, &["kind", "details"]).await;
+        assert_eq!(page(app).await["price"]["amount"], "11.00");
+        assert_eq!(overrides(app).await, [""; 0]);
+    });
+}
+
+#[test]
+fn a_dry_run_counts_what_people_keep_as_the_import_does() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        line(app, price("11")).await;
+        edit(app, json!({ "price": { "amount": "44" }, "name": "Mine" })).await;
+        let mut counted = Vec::new();
+        for mode in [ImportMode::DryRun, ImportMode::Write, ImportMode::Write] {
+            let feed = vec![price("12").into(), lamp().price("13").brand("Other").into()];
+            let (outcomes, summary) = app.import(mode, feed, Vec::new()).await;
+            counted.push((
+                outcomes.iter().map(word).collect::<Vec<_>>().join(" "),
+                summary.kept_by_people,
+            ));
+        }
+        let updated = ("updated updated".to_owned(), 4);
+        assert_eq!(
+            counted,
+            [
+                updated.clone(),
+                updated,
+                ("unchanged unchanged".to_owned(), 0)
+            ]
+        );
+    });
+}
+
+#[test]
+fn a_release_by_somebody_who_has_seen_an_older_product_is_refused() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        edit(app, json!({ "price": { "amount": "44" } })).await;
+        line(app, lamp().price("12")).await;
+        let input =
+            json!({ "productId": id(app).await, "fields": ["price"], "expectedRevision": 2 });
+        let refused = app.mutate("releaseFields", input.clone()).by("ann").await;
+        assert!(
+            refused.user_errors()[0].starts_with("REVISION_CONFLICT"),
+            "{:?}",
+            refused.user_errors()
+        );
+        assert_eq!(overrides(app).await, ["price by ann: 12.00 EUR"]);
+        let mut current = input;
+        current["expectedRevision"] = json!(3);
+        app.mutate("releaseFields", current).by("ann").await.done();
+        assert_eq!(page(app).await["price"]["amount"], "12.00");
+    });
+}
