@@ -146,39 +146,49 @@ fn an_edit_that_is_killed_while_a_feed_is_imported_is_made_once() {
     });
 }
 
+/// Kills a release of the price at each place, while the feed of this system says a new one.
+async fn kill_releases(app: &App, system: &str, feed: fn(&str) -> ProductBuilder) {
+    for point in fail_points(app, OF_MUTATIONS) {
+        let app = &emptied(app).await;
+        line(app, lamp().price("10")).await;
+        line(app, feed("10")).await;
+        edit(app, json!({ "price": { "amount": "44" } })).await;
+        line(app, feed("11")).await;
+        let before = changes(app).await.len();
+        let input =
+            json!({ "productId": id(app).await, "fields": ["price"], "idempotencyKey": "k" });
+        let place = point.0.clone();
+        kill_a_mutation(app, point, ("releaseFields", &input), feed("12")).await;
+        line(app, feed("12")).await;
+        app.mutate("releaseFields", input).by("ann").await.done();
+        assert_eq!(line(app, feed("12")).await, "unchanged", "{place}");
+        assert_eq!(page(app).await["price"]["amount"], "12.00", "{place}");
+        assert_eq!(overrides(app).await, [""; 0], "{place}");
+        let first = [
+            &format!("IMPORT by {system}: ; kept: price"),
+            "RELEASE by ann: price 44.00 EUR > 12.00 EUR",
+        ];
+        let second = [
+            "RELEASE by ann: price 44.00 EUR > 11.00 EUR",
+            &format!("IMPORT by {system}: price 11.00 EUR > 12.00 EUR"),
+        ];
+        let made = changes(app).await.split_off(before);
+        assert!(made == first || made == second, "{place}: {made:?}");
+        assert_eq!(line(app, feed("13")).await, "updated", "{place}");
+        assert_eq!(page(app).await["price"]["amount"], "13.00", "{place}");
+    }
+}
+
 #[test]
 fn a_release_that_is_killed_while_a_feed_is_imported_is_made_once() {
     test_on_own_server(async |app| {
-        for point in fail_points(app, OF_MUTATIONS) {
-            let app = &emptied(app).await;
-            line(app, lamp().price("10")).await;
-            edit(app, json!({ "price": { "amount": "44" } })).await;
-            line(app, lamp().price("11")).await;
-            let input =
-                json!({ "productId": id(app).await, "fields": ["price"], "idempotencyKey": "k" });
-            let place = point.0.clone();
-            kill_a_mutation(app, point, ("releaseFields", &input), lamp().price("12")).await;
-            line(app, lamp().price("12")).await;
-            app.mutate("releaseFields", input).by("ann").await.done();
-            assert_eq!(line(app, lamp().price("12")).await, "unchanged", "{place}");
-            assert_eq!(page(app).await["price"]["amount"], "12.00", "{place}");
-            assert_eq!(overrides(app).await, [""; 0], "{place}");
-            let first = [
-                "IMPORT by catalogue: ; kept: price",
-                "RELEASE by ann: price 44.00 EUR > 12.00 EUR",
-            ];
-            let second = [
-                "RELEASE by ann: price 44.00 EUR > 11.00 EUR",
-                "IMPORT by catalogue: price 11.00 EUR > 12.00 EUR",
-            ];
-            let made = changes(app).await;
-            assert!(
-                made[2..] == first || made[2..] == second,
-                "{place}: {made:?}"
-            );
-            assert_eq!(line(app, lamp().price("13")).await, "updated", "{place}");
-        }
+        kill_releases(app, "catalogue", |amount| lamp().price(amount)).await;
     });
+}
+
+#[test]
+fn a_release_that_is_killed_while_one_of_two_feeds_is_imported_is_made_once() {
+    test_on_own_server(async |app| kill_releases(app, "prices", price).await);
 }
 
 const CATALOGUE: &str = r#"
