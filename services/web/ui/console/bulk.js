@@ -10,7 +10,7 @@ import { changeOnce, useAsked, useRepeated } from "./data.js";
 import { Field, sentence } from "./form.js";
 import { Lines } from "./edit.js";
 import { Failure, Loading } from "./parts.js";
-import { SpecRow, emptyRow, inputOf } from "./product-specs.js";
+import { SpecRow, emptyRow, inputsOf } from "./product-specs.js";
 import { fieldsOf, labelOf, shapeOf } from "./schema.js";
 import { draftOf, valueOf } from "./values.js";
 import { explain } from "./viewer.js";
@@ -51,10 +51,10 @@ export function Bulk({ types, selection, onDone }) {
     /** @type {any[]} */
     const invalid = [];
     if (!chosen) {
-      const spec = inputOf(row, 0, invalid);
-      if (!spec && !invalid.length) invalid.push({ path: ["specs", "0", "key"], message: "is missing" });
+      const specs = inputsOf(row, 0, invalid);
+      if (!specs.length && !invalid.length) invalid.push({ path: ["specs", "0", "key"], message: "is missing" });
       setRefusals(invalid);
-      return invalid.length ? null : { operation: "SetSpecs", idField: "productId", input: { specs: [spec] } };
+      return invalid.length ? null : { operation: "SetSpecs", idField: "productId", input: { specs } };
     }
     const value = valueOf(types, shapeOf(chosen.type), draft, { path: [field], refusals: invalid });
     if (value === null && ["status", "category"].includes(field)) invalid.push({ path: [field], message: "is missing" });

@@ -81,6 +81,7 @@ function Merge({ from, onMerged }) {
   const [busy, setBusy] = useState(false);
   const into = categories.use().find((one) => one.slug === slug.trim() && one.slug !== from.slug);
   const merge = async () => {
+    if (!into) return;
     setBusy(true);
     try {
       const payload = await changeOnce("MergeCategories", { from: from.id, into: into.id });

@@ -11,7 +11,10 @@ import { similarTo } from "./similar.js";
 import { numberOf } from "./values.js";
 
 /** @typedef {import("./values.js").Refusal} Refusal */
-/** @typedef {{ key: string, qualifier: string, type: string, text: string, number: string, unit: string, boolean: string, date: string }} Row */
+/** A value as the API takes it, without its key.
+ * @typedef {{ text?: string, number?: number | null, unit?: string, boolean?: boolean, date?: string }} SpecValue */
+/** A key with its values: those that are listed, and the one that is being written.
+ * @typedef {{ key: string, qualifier: string, type: string, text: string, number: string, unit: string, boolean: string, date: string, listed: SpecValue[] }} Row */
 /** @typedef {(row: Row) => void} Change */
 
 const PREFIX = "spec:";
@@ -34,43 +37,73 @@ export function specOf(name) {
   return { key, qualifier: qualifier.join("@") || null };
 }
 
-/** The specs that a product has, as inputs by name.
+/** The specs that a product has, as inputs by name: one for each value.
  * @param {any[]} specs */
 export function specValues(specs) {
-  return Object.fromEntries(
-    specs.map(({ key, qualifier, value }) => {
-      /** @type {any} */
-      const input = { key, qualifier: qualifier ?? null };
-      if (value.__typename === "TextValue") input.text = value.text;
-      else if (value.__typename === "NumberValue") input.number = value.number;
-      else if (value.__typename === "QuantityValue") Object.assign(input, { number: value.value, unit: value.unit });
-      else if (value.__typename === "BooleanValue") input.boolean = value.boolean;
-      else input.date = value.date.replace(/T00:00:00(\.0+)?Z$/, "");
-      return [nameOfSpec(input), input];
-    }),
-  );
+  /** @type {Record<string, any[]>} */
+  const values = {};
+  for (const { key, qualifier, value } of specs) {
+    /** @type {any} */
+    const input = { key, qualifier: qualifier ?? null };
+    if (value.__typename === "TextValue") input.text = value.text;
+    else if (value.__typename === "NumberValue") input.number = value.number;
+    else if (value.__typename === "QuantityValue") Object.assign(input, { number: value.value, unit: value.unit });
+    else if (value.__typename === "BooleanValue") input.boolean = value.boolean;
+    else input.date = value.date.replace(/T00:00:00(\.0+)?Z$/, "");
+    (values[nameOfSpec(input)] ??= []).push(input);
+  }
+  return values;
 }
 
 /** @param {string} [key]
  * @param {string} [type]
  * @returns {Row} */
-export const emptyRow = (key = "", type = "TEXT") => ({ key, qualifier: "", type, text: "", number: "", unit: "", boolean: "", date: "" });
+export const emptyRow = (key = "", type = "TEXT") => ({ key, qualifier: "", type, listed: [], ...BLANK });
 
-/** @param {any} input
+/** No value that is being written. */
+const BLANK = { text: "", number: "", unit: "", boolean: "", date: "" };
+
+/** @param {SpecValue} value */
+const typeOf = (value) => (value.text !== undefined ? "TEXT" : value.boolean !== undefined ? "BOOLEAN" : value.date !== undefined ? "DATE" : value.unit === undefined ? "NUMBER" : "QUANTITY");
+
+/** The row of a key: a single value can be written over, several are listed.
+ * @param {any[]} inputs
  * @returns {Row} */
-export function rowOf(input) {
-  const type = input.text !== undefined ? "TEXT" : input.boolean !== undefined ? "BOOLEAN" : input.date !== undefined ? "DATE" : input.unit === undefined ? "NUMBER" : "QUANTITY";
+export function rowOf(inputs) {
+  const [input] = inputs;
   const text = (/** @type {any} */ value) => (value == null ? "" : String(value));
-  return { key: input.key, qualifier: text(input.qualifier), type, text: text(input.text), number: text(input.number), unit: text(input.unit), boolean: text(input.boolean), date: text(input.date) };
+  const row = { ...emptyRow(input.key, typeOf(input)), qualifier: text(input.qualifier) };
+  if (inputs.length > 1) return { ...row, listed: inputs.map(({ key, qualifier, ...value }) => value) };
+  return { ...row, text: text(input.text), number: text(input.number), unit: text(input.unit), boolean: text(input.boolean), date: text(input.date) };
 }
 
-/** What the API takes for a row; null for an empty one.
+/** A value as a person reads it.
+ * @param {SpecValue} value */
+const shownValue = (value) => (value.text ?? value.date ?? (value.boolean === undefined ? [value.number, value.unit].filter((part) => part != null).join(" ") : value.boolean ? "Yes" : "No"));
+
+/** What the API takes for a row: an input for each value.
+ * @param {Row} row
+ * @param {number} at
+ * @param {Refusal[]} refusals
+ * @returns {any[]} */
+export function inputsOf(row, at, refusals) {
+  const own = { key: row.key.trim(), qualifier: row.qualifier.trim() || null };
+  const listed = row.listed.map((value) => ({ ...own, ...value }));
+  const written = !listed.length || isWritten(row) ? inputOf(row, at, refusals) : null;
+  if (listed.length && !written && !own.key) refusals.push({ path: ["specs", String(at), "key"], message: "is missing" });
+  return written && !listed.some((one) => JSON.stringify(one) === JSON.stringify(written)) ? [...listed, written] : listed;
+}
+
+/** Whether a row has a value that is being written.
+ * @param {Row} row */
+const isWritten = (row) => Boolean(({ TEXT: row.text, NUMBER: row.number, QUANTITY: row.number + row.unit, BOOLEAN: row.boolean, DATE: row.date }[row.type] ?? "").trim());
+
+/** What the API takes for the value that is being written; null for an empty row.
  * @param {Row} row
  * @param {number} at
  * @param {Refusal[]} refusals */
-export function inputOf(row, at, refusals) {
-  const value = { TEXT: row.text, NUMBER: row.number, QUANTITY: row.number + row.unit, BOOLEAN: row.boolean, DATE: row.date }[row.type] ?? "";
-  if (!row.key.trim() && !value.trim()) return null;
+function inputOf(row, at, refusals) {
+  if (!row.key.trim() && !isWritten(row)) return null;
   const refuse = (/** @type {string} */ field, /** @type {string} */ message) => refusals.push({ path: ["specs", String(at), field], message });
   /** @type {any} */
   const input = { key: row.key.trim(), qualifier: row.qualifier.trim() || null };
@@ -103,11 +136,11 @@ export function valuesOfRows(rows, refusals) {
   /** @type {Record<string, any>} */
   const values = {};
   rows.forEach((row, at) => {
-    const input = inputOf(row, at, refusals);
-    if (!input) return;
-    const name = nameOfSpec(input);
-    if (values[name]) refusals.push({ path: ["specs", String(at), "key"], message: `${specLabel(name)} is there twice` });
-    values[name] = input;
+    const inputs = inputsOf(row, at, refusals);
+    if (!inputs.length) return;
+    const name = nameOfSpec(inputs[0]);
+    if (values[name]) refusals.push({ path: ["specs", String(at), "key"], message: `${specLabel(name)} is there twice: add its values to one of both` });
+    values[name] = inputs;
   });
   return values;
 }
@@ -195,7 +228,9 @@ export function SpecRow({ row, id, refusals, onChange, onRemove }) {
           h("label", { for: `${id}-type` }, "Type"),
           h("select", { id: `${id}-type`, value: row.type, onChange: (/** @type {any} */ event) => set({ type: event.currentTarget.value }) }, TYPES.map((one) => h("option", { key: one, value: one }, nameOf(one)))),
         ),
+    row.listed.length > 0 && h(Listed, { row, set }),
     h(Value, { row: { ...row, type }, known, id, wrong, set }),
+    h(AnotherValue, { row: { ...row, type }, id, set }),
     h(
       "div",
       { class: "field qualifier-field" },
@@ -206,6 +241,30 @@ export function SpecRow({ row, id, refusals, onChange, onRemove }) {
     h(Wrong, { id: `${id}-wrong`, refusals }),
     row.key.length > 2 && !known && all.length > 0 && h("p", { class: "hint new-key" }, "A new key. ", near.length > 0 && ["Did you mean ", near.map((one) => h("button", { type: "button", class: "link", key: one.key, onClick: () => setKey(one.key) }, one.key)), "?"]),
   );
+}
+
+/** The values of a key that has several; each can be removed.
+ * @param {{ row: Row, set: (part: Partial<Row>) => void }} props */
+function Listed({ row, set }) {
+  return h(
+    "ul",
+    { class: "chips values", "aria-label": `Values of ${row.key}` },
+    row.listed.map((value, at) =>
+      h("li", { key: at }, h("button", { type: "button", class: "chip", onClick: () => set({ listed: row.listed.filter((_, index) => index !== at) }) }, h("span", { class: "iso" }, shownValue(value)), h("span", { "aria-hidden": "true" }, " ×"), h("span", { class: "hidden" }, ` remove from ${row.key}`))),
+    ),
+  );
+}
+
+/** Lists the value that is written, and leaves room for another.
+ * @param {{ row: Row, id: string, set: (part: Partial<Row>) => void }} props */
+function AnotherValue({ row, id, set }) {
+  if (!row.key.trim() || !isWritten(row) || row.type === "BOOLEAN") return null;
+  const add = () => {
+    const inputs = inputsOf(row, 0, []);
+    set({ listed: inputs.map(({ key, qualifier, ...value }) => value), ...BLANK });
+    setTimeout(() => document.getElementById(`${id}-value`)?.focus(), 0);
+  };
+  return h("button", { type: "button", class: "link another", onClick: add }, "Add another value", h("span", { class: "hidden" }, ` of ${row.key}`));
 }
 
 /** @param {{ row: Row, known: any, id: string, wrong: (fields: string[]) => boolean, set: (part: Partial<Row>) => void }} props */

@@ -88,14 +88,14 @@ async function save(types, product, changes, revision) {
     const own = Object.fromEntries(fields.map((name) => [name, name === "details" ? { [product.kind]: changes.details } : changes[name]]));
     steps.push(["UpdateProduct", { id: product.id, ...own }]);
   }
-  if (set.length) steps.push(["SetSpecs", { productId: product.id, specs: set.map((name) => changes[name]) }]);
+  if (set.length) steps.push(["SetSpecs", { productId: product.id, specs: set.flatMap((name) => changes[name]) }]);
   if (gone.length) steps.push(["RemoveSpecs", { productId: product.id, specs: gone.map(specOf) }]);
   /** @type {import("./edit.js").Version | null} */
   let saved = null;
   for (const [operation, input] of steps) {
     const payload = await changeOnce(operation, { ...input, expectedRevision: saved?.revision ?? revision });
     const version = payload.product && versionOf(types, payload.product);
-    if (payload.userErrors.length) return { saved, refusals: payload.userErrors.map((/** @type {any} */ one) => placed(one, operation, operation === "SetSpecs" ? set : gone)), current: version };
+    if (payload.userErrors.length) return { saved, refusals: payload.userErrors.map((/** @type {any} */ one) => placed(one, operation, operation === "SetSpecs" ? set.flatMap((name) => changes[name].map(() => name)) : gone)), current: version };
     saved = version;
   }
   return { saved, refusals: [], current: saved };
@@ -320,8 +320,8 @@ function NewForm({ types, kind }) {
     if (invalid.length) return;
     setBusy(true);
     try {
-      const payload = await changeOnce("CreateProduct", { kind, ...filled, specs: Object.values(specs) });
-      const names = Object.keys(specs);
+      const payload = await changeOnce("CreateProduct", { kind, ...filled, specs: Object.values(specs).flat() });
+      const names = Object.keys(specs).flatMap((name) => specs[name].map(() => name));
       setRefusals(payload.userErrors.map((/** @type {any} */ one) => (one.path[0] === "specs" && names[Number(one.path[1])] ? { ...one, path: ["specs", String(rowAt(draft.rows, names[Number(one.path[1])])), ...one.path.slice(2)] } : one)));
       if (payload.product && !payload.userErrors.length) {
         setDraft(null);

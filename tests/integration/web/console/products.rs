@@ -529,3 +529,103 @@ fn a_picture_is_uploaded_to_a_product_and_shown_in_the_storefront() {
         );
     });
 }
+
+const SPECS: &str =
+    "query ($slug: String!) { product(slug: $slug) { specs { key qualifier text } } }";
+
+async fn specs(address: &str, slug: &str) -> Value {
+    let data = api(address, "admin", SPECS, json!({ "slug": slug })).await;
+    data["product"]["specs"].clone()
+}
+
+/// A product of each kind that the shop has, with keys that have several values.
+async fn with_several_values(address: &str) -> Vec<String> {
+    let query = "{ products(first: 100) { nodes { id slug kind } } }";
+    let data = api(address, "admin", query, json!({})).await;
+    let products = data["products"]["nodes"].as_array().unwrap();
+    let mut kinds = Vec::new();
+    let mut slugs = Vec::new();
+    for product in products {
+        if kinds.contains(&&product["kind"]) {
+            continue;
+        }
+        kinds.push(&product["kind"]);
+        let sizes = [("EU", "40"), ("EU", "41"), ("UK", "7"), ("UK", "7.5")]
+            .map(|(system, size)| json!({ "key": "shown_size", "qualifier": system, "text": size }));
+        let lengths = [1.5, 250.0].map(|length| json!({ "key": "shown_length", "number": length, "unit": "mm" }));
+        let days = ["2026-01-31", "2026-02-28"].map(|day| json!({ "key": "shown_on", "date": day }));
+        let specs: Vec<&Value> = sizes.iter().chain(&lengths).chain(&days).collect();
+        let set = "mutation ($input: SetSpecsInput!) { setSpecs(input: $input) { userErrors { message } } }";
+        let input = json!({ "input": { "productId": product["id"], "specs": specs } });
+        let done = api(address, "admin", set, input).await;
+        assert_eq!(done["setSpecs"]["userErrors"], json!([]));
+        slugs.push(product["slug"].as_str().unwrap().to_owned());
+    }
+    slugs
+}
+
+#[test]
+fn saving_a_product_of_any_kind_keeps_every_value_of_its_specs() {
+    in_console("admin", &[], async |browser, address| {
+        let slugs = with_several_values(address).await;
+        assert!(slugs.len() > 3, "{slugs:?}");
+        for slug in slugs {
+            let before = specs(address, &slug).await;
+            edit(browser, address, &slug).await;
+            let lists = browser.eval("document.querySelectorAll('.chips.values').length").await;
+            assert_eq!(lists, 4, "{slug}");
+            assert_eq!(browser.eval(SAVED).await, true, "{slug} is unchanged when it is opened");
+            fill(browser, "#product-name", "Another name").await;
+            save(browser).await;
+            browser.wait(SAVED).await;
+            assert_eq!(read(address, &slug).await["name"], "Another name");
+            assert_eq!(specs(address, &slug).await, before, "{slug}");
+        }
+    });
+}
+
+#[test]
+fn values_of_a_key_are_added_and_removed_one_by_one() {
+    in_console("admin", &[], async |browser, address| {
+        let id = id_of(address, "karst-monitor-1").await;
+        let set = "mutation ($input: SetSpecsInput!) { setSpecs(input: $input) { userErrors { message } } }";
+        let ports = ["HDMI", "USB-C"].map(|text| json!({ "key": "sockets", "text": text }));
+        let input = json!({ "input": { "productId": id, "specs": ports } });
+        api(address, "admin", set, input).await;
+        edit(browser, address, "karst-monitor-1").await;
+        let row = "[...document.querySelectorAll('.spec-row')].find(one => one.querySelector('[id$=-key]').value === 'sockets')";
+        let listed = format!(
+            "[...{row}.querySelectorAll('.chips.values .iso')].map(one => one.textContent).join()"
+        );
+        browser.wait(&format!("{listed} === 'HDMI,USB-C'")).await;
+        browser
+            .eval(&format!(
+                "{row}.querySelector('.chips.values button').click()"
+            ))
+            .await;
+        browser.wait(&format!("{listed} === 'USB-C'")).await;
+        for text in ["DisplayPort", "VGA"] {
+            browser
+                .eval(&format!("{row}.querySelector('[id$=-value]').focus()"))
+                .await;
+            browser.write(text).await;
+            browser
+                .eval(&format!("{row}.querySelector('.another').click()"))
+                .await;
+        }
+        browser
+            .wait(&format!("{listed} === 'USB-C,DisplayPort,VGA'"))
+            .await;
+        browser
+            .eval(&format!("{row}.querySelector('[id$=-value]').focus()"))
+            .await;
+        browser.write("Audio").await;
+        save(browser).await;
+        browser.wait(SAVED).await;
+        let stored = specs(address, "karst-monitor-1").await;
+        let stored = stored.as_array().unwrap().iter();
+        let stored = stored.filter(|spec| spec["key"] == "sockets");
+        let stored: Vec<&str> = stored.map(|spec| spec["text"].as_str().unwrap()).collect();
+        assert_eq!(stored, ["USB-C", "DisplayPort", "VGA", "Audio"]);
+    });
+}
