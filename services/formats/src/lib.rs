@@ -198,6 +198,7 @@ pub struct Feed {
     name: String,
     described: String,
     form: FeedForm,
+    sheets: Vec<String>,
     rows: Shaped,
     last: u64,
     state: State,
@@ -349,6 +350,12 @@ impl Feed {
     #[must_use]
     pub fn form(&self) -> &FeedForm {
         &self.form
+    }
+
+    /// The names of the sheets of a spreadsheet, but of those that are hidden.
+    #[must_use]
+    pub fn sheets(&self) -> &[String] {
+        &self.sheets
     }
 }
 

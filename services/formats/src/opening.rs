@@ -197,14 +197,17 @@ impl<'o> Opening<'o> {
         let read = Arc::clone(&self.read);
         let size = file.metadata().map_err(|error| error.to_string())?.len();
         let sheet = self.form.sheet.as_deref();
-        let (rows, described) = sheet::rows(package, kind, sheet, form, read, size)?;
-        Ok(self.feed(&described, Rows::Background(rows)))
+        let opened = sheet::rows(package, kind, sheet, form, read, size)?;
+        let mut feed = self.feed(&opened.described, Rows::Background(opened.rows));
+        feed.sheets = opened.shown;
+        Ok(Opened::Feed(Box::new(feed)))
     }
 
     fn parquet(self, file: &File) -> Result<Opened, String> {
         self.expects(Format::Parquet, "Parquet")?;
         let opened = parquet_rows::rows(file, Arc::clone(&self.read))?;
-        Ok(self.feed(&opened.described, Rows::Background(opened.rows)))
+        let feed = self.feed(&opened.described, Rows::Background(opened.rows));
+        Ok(Opened::Feed(Box::new(feed)))
     }
 
     /// Checks that the mapping does not say that it is something else.
@@ -270,23 +273,25 @@ impl<'o> Opening<'o> {
             described = format!("{described} in {known}");
             settings.encoding = Some(known.encoding);
         }
-        Ok(self.feed_with(settings, &described, rows, state))
+        let feed = self.feed_with(settings, &described, rows, state);
+        Ok(Opened::Feed(Box::new(feed)))
     }
 
-    fn feed(&self, described: &str, rows: Rows) -> Opened {
+    fn feed(&self, described: &str, rows: Rows) -> Feed {
         self.feed_with(self.form.clone(), described, rows, State::NoRow)
     }
 
     /// The feed of rows, with the settings that were found out.
-    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows, state: State) -> Opened {
+    fn feed_with(&self, form: FeedForm, described: &str, rows: Rows, state: State) -> Feed {
         let packed = self.packed.iter().map(|packed| format!(", {packed}"));
-        Opened::Feed(Box::new(Feed {
+        Feed {
             name: self.name.to_owned(),
             described: format!("{described}{}", packed.collect::<String>()),
             rows: Shaped::new(rows, &form, self.partitions),
             form,
+            sheets: Vec::new(),
             last: 0,
             state,
-        }))
+        }
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! The first row that has cells is the header; [`columns`](super::columns) has the rules. A cell is
 //! what a person sees: numbers have 15 digits, dates are `2026-05-31` or `2026-05-31T12:00:00Z`, times
-//! and durations `14:30:00` and `36:00:00`, zeros that a number format puts before a number are part
-//! of it, which is a text then. An error, a formula that nobody has computed, and a date that there is
+//! and durations `14:30:00` and `36:00:00`, percentages `12.5%`, zeros that a number format puts before
+//! a number are part of it, which is a text then. An error, a formula that nobody has computed, and a date that there is
 //! not have no value, and are problems of their cell.
 
 use std::sync::Arc;
@@ -81,6 +81,15 @@ impl Book {
     }
 }
 
+/// The rows of a sheet.
+pub(super) struct SheetRows {
+    pub(super) rows: Background,
+    /// How it is read.
+    pub(super) described: String,
+    /// The names of the sheets that are not hidden.
+    pub(super) shown: Vec<String>,
+}
+
 /// Starts to read the rows of a sheet.
 ///
 /// # Errors
@@ -92,11 +101,13 @@ pub(super) fn rows(
     form: RowForm,
     read: Arc<AtomicU64>,
     size: u64,
-) -> Result<(Background, String), String> {
+) -> Result<SheetRows, String> {
     let failed = |reason: String| format!("it cannot be read: {reason}");
     let book = Book::open(&package, kind).map_err(failed)?;
     let chosen = chosen(book.sheets(), sheet)?;
     let described = described(kind, book.sheets(), chosen, sheet.is_some());
+    let shown = book.sheets().iter().filter(|sheet| !sheet.is_hidden);
+    let shown = shown.map(|sheet| sheet.name.clone()).collect();
     let started = Background::start(move |sink| {
         package.count(&read);
         let mut table = Table::new(sink, form);
@@ -110,8 +121,11 @@ pub(super) fn rows(
             Err(Ended::Broken(reason)) => table.sink.broken(&reason),
         }
     });
-    let started = started.map_err(|error| error.to_string())?;
-    Ok((started, described))
+    Ok(SheetRows {
+        rows: started.map_err(|error| error.to_string())?,
+        described,
+        shown,
+    })
 }
 
 /// The sheet of this name; without a name the first one that is not hidden.

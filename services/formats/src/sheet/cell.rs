@@ -45,6 +45,8 @@ pub(super) enum Shown {
     Time,
     /// Hours that go on after 24.
     Duration,
+    /// A hundred times the number, with the sign.
+    Percent,
 }
 
 impl Shown {
@@ -60,6 +62,7 @@ impl Shown {
             (_, true, true) => Self::DateTime,
             (_, true, false) => Self::Date,
             (_, false, true) => Self::Time,
+            (_, false, false) if signs.percent => Self::Percent,
             (_, false, false) => Self::Number,
         }
     }
@@ -67,6 +70,7 @@ impl Shown {
     /// What a format that is built in shows.
     pub(super) fn of_id(id: u32) -> Self {
         match id {
+            9 | 10 => Self::Percent,
             14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => Self::Date,
             18..=21 | 32..=35 | 45 | 47 | 55 | 56 => Self::Time,
             22 => Self::DateTime,
@@ -76,12 +80,13 @@ impl Shown {
     }
 }
 
-/// Which signs of dates and times a format has.
+/// Which signs of dates, times and percentages a format has.
 #[derive(Default)]
 struct Signs {
     date: bool,
     time: bool,
     elapsed: bool,
+    percent: bool,
 }
 
 impl Signs {
@@ -105,6 +110,7 @@ impl Signs {
                 'y' | 'Y' | 'd' | 'D' => signs.date = true,
                 'h' | 'H' | 's' | 'S' => signs.time = true,
                 'm' | 'M' => months_or_minutes = true,
+                '%' => signs.percent = true,
                 // `General` has none of them; AM/PM has an M.
                 'A' | 'a' => {
                     signs.time |= letters.as_str().to_ascii_lowercase().starts_with("m/pm");
@@ -146,6 +152,7 @@ pub(super) fn number(written: &str, shown: Shown, is_1904: bool) -> Option<Cell>
             Value::Number(Number::from_f64(number)?)
         }
         (Shown::Number | Shown::Padded(_), None) => as_shown(number)?,
+        (Shown::Percent, _) => Value::String(format!("{}%", as_shown(number * 100.0)?)),
         (Shown::Duration, _) => clock_time(number)?,
         (Shown::Time, _) if (0.0..1.0).contains(&number) => clock_time(number)?,
         (Shown::DateTime, _) if (0.0..1.0).contains(&number) && !is_1904 => clock_time(number)?,
@@ -302,6 +309,10 @@ mod tests {
             ("[h]:mm", Shown::Duration),
             ("[mm]:ss", Shown::Duration),
             ("0\\d", Shown::Number),
+            ("0.0%", Shown::Percent),
+            ("0%;[Red]-0%", Shown::Percent),
+            ("0.0\\%", Shown::Number),
+            ("0\"%\"", Shown::Number),
             ("0;dd", Shown::Number),
         ] {
             assert_eq!(Shown::of_format(code), expected, "{code}");
@@ -341,6 +352,9 @@ mod tests {
             ("0.6041666666666666", Shown::Time, false, "14:30:00"),
             ("0.6041666666666666", Shown::Time, true, "14:30:00"),
             ("0.5", Shown::DateTime, false, "12:00:00"),
+            ("0.125", Shown::Percent, false, "12.5%"),
+            ("0.07", Shown::Percent, false, "7%"),
+            ("-1", Shown::Percent, false, "-100%"),
             ("0.9999999999", Shown::Time, false, "24:00:00"),
             ("1.5", Shown::Duration, true, "36:00:00"),
             ("-0.25", Shown::Duration, true, "-06:00:00"),

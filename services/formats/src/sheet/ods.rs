@@ -156,8 +156,8 @@ impl Tag {
         Ok(match self.kind.as_str() {
             // Zeros that a format shows before a number.
             "float" if is_padded(&text, &written) => Cell::text(text),
-            "float" | "percentage" | "currency" => cell::number(&written, Shown::Number, false)
-                .unwrap_or_else(|| Cell::Problem(format!("is {written:?}, which is no number"))),
+            "float" | "currency" => number(&written, Shown::Number),
+            "percentage" => number(&written, Shown::Percent),
             "date" if written.contains('T') && !written.ends_with('Z') => Cell::text(written + "Z"),
             "date" => Cell::text(written),
             "time" => Cell::text(cell::of_iso(&written).unwrap_or(written)),
@@ -166,6 +166,11 @@ impl Tag {
             _ => Cell::text(written),
         })
     }
+}
+
+fn number(written: &str, shown: Shown) -> Cell {
+    let number = cell::number(written, shown, false);
+    number.unwrap_or_else(|| Cell::Problem(format!("is {written:?}, which is no number")))
 }
 
 /// Whether a text is a whole number with zeros before it.

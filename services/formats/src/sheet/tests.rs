@@ -116,6 +116,15 @@ fn the_first_sheet_that_is_not_hidden_is_read() {
 }
 
 #[test]
+fn percentages_are_what_a_person_sees() {
+    let styles = "<numFmts><numFmt numFmtId=\"170\" formatCode=\"0.0%\"/></numFmts>\
+        <cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"9\"/><xf numFmtId=\"170\"/></cellXfs>";
+    let line = row(&["<c s=\"1\"><v>0.19</v></c>", "<c s=\"2\"><v>0.125</v></c>"]);
+    let (found, _) = rows(&sheet(&[line], styles, ""));
+    assert_eq!(found, [json!({"a": "19%", "b": "12.5%"})]);
+}
+
+#[test]
 fn a_cell_without_a_value_is_null_and_reported() {
     let bad = [
         "<c t=\"e\"><f>1/0</f><v>#DIV/0!</v></c>",
@@ -298,6 +307,7 @@ fn the_values_of_an_open_document_are_those_of_excel() {
             json!("00012345670"),
         ),
         (cell("office:value-type=\"float\" office:value=\"0\"", "0"), json!(0)),
+        (cell("office:value-type=\"percentage\" office:value=\"0.125\"", "13%"), json!("12.5%")),
         (cell("office:value-type=\"currency\" office:value=\"7\"", "7,00 \u{20ac}"), json!(7)),
         (cell("office:value-type=\"date\" office:date-value=\"2026-05-31\"", "31.05."), json!("2026-05-31")),
         (
