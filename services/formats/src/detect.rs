@@ -240,7 +240,8 @@ fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
         Some("html" | "HTML") => return Err(not_read("a web page")),
         _ => {}
     }
-    guessed(xml::likely_rows(sample), form, "XML", "catalog.product")
+    let likely = xml::likely_rows(sample, form.local_names);
+    guessed(likely, form, "XML", "catalog.product")
 }
 
 fn not_read(what: &str) -> String {
@@ -313,6 +314,11 @@ mod tests {
                 "{\"B1\":{\"a\":1,\"b\":2},\"B2\":{\"a\":1,\"b\":2}}",
                 "x",
                 ChosenRows::Json(RowsPath::default().values()),
+            ),
+            (
+                "{\n\"d\":{\"p\":{\"x\":{\"a\":1,\"b\":2},\"y\":{\"a\":1,\"b\":2}}}}",
+                "x",
+                ChosenRows::Json(RowsPath::of_keys(["d", "p"]).values()),
             ),
             (
                 "{\"p\":{\"x\":{\"a\":1,\"b\":2},\"y\":{\"a\":1,\"b\":2}}}",

@@ -397,13 +397,14 @@ fn shown(byte: u8) -> String {
 
 /// The number of values of an object that are compared.
 const COMPARED_VALUES: usize = 20;
+/// The maximum number of keys on the way to rows that are guessed.
+const MAX_GUESSED_KEYS: usize = 5;
 
 /// The place in a sample where a list of objects begins, or that of an object around it whose
 /// values are alike.
 pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
     let list = first_list(sample);
-    let keys = list.clone().or_else(|| first_object(sample));
-    let keys = keys.unwrap_or_default();
+    let keys = list.clone().unwrap_or_else(|| first_objects(sample));
     let ends = 0..keys.len() + usize::from(list.is_none());
     let mut places = ends.map(|end| RowsPath::of_keys(keys[..end].iter().map(String::as_str)));
     let by_key = places.find(|place| are_alike(sample, place));
@@ -411,15 +412,21 @@ pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
     by_key.map(RowsPath::values).or(list)
 }
 
-/// The key of the first object in the outermost object of a sample.
-fn first_object(sample: &[u8]) -> Option<Vec<String>> {
-    let path = RowsPath::default().values();
-    let mut rows = Document::new(sample, path, RowForm::default());
-    loop {
-        if let Row::Object(_) | Row::Broken(_) = rows.next()?.row {
-            return rows.key.map(|key| vec![key]);
+/// The keys of the first object in the outermost object of a sample, of the first one in that, and so
+/// on.
+fn first_objects(sample: &[u8]) -> Vec<String> {
+    let mut keys = Vec::new();
+    while keys.len() < MAX_GUESSED_KEYS {
+        let path = RowsPath::of_keys(keys.iter().map(String::as_str)).values();
+        let mut rows = Document::new(sample, path, RowForm::default());
+        let is_object = |line: &FeedLine| matches!(line.row, Row::Object(_) | Row::Broken(_));
+        let first = std::iter::from_fn(|| rows.next()).find(is_object);
+        match first.and_then(|_| rows.key.take()) {
+            Some(key) => keys.push(key),
+            None => break,
         }
     }
+    keys
 }
 
 /// Whether the object at a place has two values or more, all of them objects that have half of

@@ -507,7 +507,7 @@ pub(super) fn root(sample: &[u8]) -> Option<String> {
 }
 
 /// The path of the outermost elements that repeat in a sample.
-pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
+pub(super) fn likely_rows(sample: &[u8], local_names: bool) -> Option<RowsPath> {
     let mut reader = Reader::from_reader(sample);
     reader.config_mut().expand_empty_elements = true;
     let mut buffer = Vec::new();
@@ -517,7 +517,7 @@ pub(super) fn likely_rows(sample: &[u8]) -> Option<RowsPath> {
         buffer.clear();
         match reader.read_event_into(&mut buffer) {
             Ok(Event::Start(start)) => {
-                let name = start.name().as_ref().to_owned();
+                let name = name_of(start.name().as_ref(), local_names).to_owned();
                 let depth = open.len();
                 if let Some((_, children)) = open.last_mut() {
                     let count = children.entry(name.clone()).or_default();
