@@ -29,8 +29,8 @@ pub struct Unpivot {
 /// Lines of one key that become one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gather {
-    /// The column with the key.
-    pub key: String,
+    /// The columns that may have the key: the first one that has a value in a line is it.
+    pub keys: Vec<String>,
     /// The name of the list of the lines.
     pub list: String,
 }
@@ -94,13 +94,16 @@ impl Unpivot {
 
 impl Gather {
     /// The key of a row; `None` if it is unknown.
-    fn key(&self, row: &Map<String, Value>) -> Option<String> {
-        let key = match row.get(&self.key)? {
-            Value::String(text) => text.trim().to_owned(),
-            Value::Number(number) => number.to_string(),
-            _ => return None,
-        };
-        (!key.is_empty()).then_some(key)
+    #[must_use]
+    pub fn key(&self, row: &Map<String, Value>) -> Option<String> {
+        self.keys.iter().find_map(|column| {
+            let key = match row.get(column)? {
+                Value::String(text) => text.trim().to_owned(),
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            (!key.is_empty()).then_some(key)
+        })
     }
 }
 

@@ -10,8 +10,12 @@ fn lines(form: &FeedForm, csv: &str) -> Vec<(u64, Row)> {
 
 /// Lines of one `id` become one row.
 fn gathered(csv: &str) -> Vec<(u64, Row)> {
+    gathered_by(&["id"], csv)
+}
+
+fn gathered_by(keys: &[&str], csv: &str) -> Vec<(u64, Row)> {
     let gather = Gather {
-        key: "id".to_owned(),
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         list: "lines".to_owned(),
     };
     let form = FeedForm {
@@ -127,4 +131,18 @@ fn lines_before_the_header_are_skipped() {
         let row = json!({ "id": "7", "name": "Tarn", "price": "1,5" });
         assert_eq!(found, [(4, Row::Object(row))], "{csv}");
     }
+}
+
+#[test]
+fn the_key_is_the_first_column_that_has_a_value() {
+    let csv = "handle,code,name\na,,Shirt\n,a,\nb,a,Hat\n,,Coat\n";
+    let found = gathered_by(&["gone", "handle", "code"], csv);
+    let names: Vec<Option<&str>> = found
+        .iter()
+        .map(|(_, row)| match row {
+            Row::Object(row) => row["name"].as_str(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, [Some("Shirt"), None, Some("Hat"), Some("Coat")]);
 }

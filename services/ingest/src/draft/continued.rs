@@ -132,13 +132,13 @@ impl Continued {
         let (Row::Object(row), Row::Object(above)) = (&mut line.row, &mut held.row) else {
             return false;
         };
-        let key = |row: &Value| row.get(&gather.key).filter(|key| !is_empty(key)).cloned();
-        if key(row).is_none() || key(row) != key(above) {
-            return false;
-        }
         let (Some(row), Some(above)) = (row.as_object_mut(), above.as_object_mut()) else {
             return false;
         };
+        let key = gather.key(row);
+        if key.is_none() || key != gather.key(above) {
+            return false;
+        }
         let added = row.remove(&gather.list);
         let lines = above.get_mut(&gather.list).and_then(Value::as_array_mut);
         let (Some(Value::Array(added)), Some(lines)) = (added, lines) else {

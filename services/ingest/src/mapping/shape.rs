@@ -69,9 +69,10 @@ pub(super) fn uses(form: &FeedForm, rows: &RowSettings, uses: &Uses) -> Vec<Shap
         key: unpivot.list.clone(),
         used: uses.add("unpivot.columns", unpivot.columns.join(", ")),
     });
-    let gather = form.gather.iter().map(|gather| ShapeUse {
-        key: gather.key.clone(),
-        used: uses.add("gather.key", gather.key.clone()),
+    let keys = form.gather.iter().flat_map(|gather| &gather.keys);
+    let gather = keys.map(|key| ShapeUse {
+        key: key.clone(),
+        used: uses.add("gather.key", key),
     });
     let filled = rows.fill_down.iter().flat_map(FillDown::names);
     let filled = filled.map(|name| ShapeUse {
@@ -87,8 +88,13 @@ pub(super) fn gather(section: &Section<'_>) -> Result<Option<Gather>, MappingErr
     let Some(section) = section.section("gather")? else {
         return Ok(None);
     };
+    let keys = section.texts("key")?;
+    if keys.is_empty() || keys.contains(&"") {
+        let reason = "is required: the column with the key of the row, or several columns";
+        return Err(section.invalid("key", reason));
+    }
     let gather = Gather {
-        key: name(&section, "key", "the column with the key of the row")?,
+        keys: keys.into_iter().map(str::to_owned).collect(),
         list: name(&section, "as", "the name of the list of the lines")?,
     };
     section.finish()?;
