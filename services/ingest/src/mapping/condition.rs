@@ -1,6 +1,7 @@
 //! Conditions: for which rows a part of the mapping holds.
 //!
 //! `{ type = "product", "offer.price" = { known = true } }`: every path must have one of its values.
+//! Of a list of such tables one must hold.
 
 use serde_json::Value;
 
@@ -10,9 +11,9 @@ use super::reading::{Reading, same};
 use super::section::Section;
 use super::uses::UsedPath;
 
-/// A condition on rows: all of these must hold.
+/// A condition on rows: of these lists of tests one must hold, with all its tests.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition(Vec<(UsedPath, Test)>);
+pub(crate) struct Condition(Vec<Vec<(UsedPath, Test)>>);
 
 #[derive(Clone, Debug)]
 enum Test {
@@ -46,34 +47,37 @@ impl Condition {
         section: &Section<'_>,
         reading: &Reading,
     ) -> Result<Option<Self>, MappingError> {
-        let entries = section.entries(name)?;
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let tests: Result<Vec<_>, MappingError> = entries
-            .into_iter()
-            .map(|(setting, path, value)| {
+        let mut any = Vec::new();
+        for table in section.tables(name)? {
+            let entries = table.own_entries().into_iter();
+            let tests = entries.map(|(setting, path, value)| {
                 let parsed = UsedPath::parse(path, &section.at(name), &reading.uses);
                 let parsed = parsed.map_err(|reason| MappingError::setting(&setting, reason))?;
                 Ok((parsed, test(setting, value, reading)?))
-            })
-            .collect();
-        Ok(Some(Self(tests?)))
+            });
+            any.push(tests.collect::<Result<Vec<_>, MappingError>>()?);
+        }
+        // What asks for nothing is no condition.
+        let asks = !any.is_empty() && any.iter().all(|tests| !tests.is_empty());
+        Ok(asks.then_some(Self(any)))
     }
 
     /// Returns true if the condition holds for a row.
     pub(crate) fn holds(&self, row: Row<'_>) -> bool {
-        self.0.iter().all(|(path, test)| {
-            let values = path.all(row);
-            match test {
-                Test::Is(wanted) => values.iter().any(|value| is_one_of(value, wanted)),
-                Test::Not(unwanted) => !values.iter().any(|value| is_one_of(value, unwanted)),
-                Test::Known(known, reading) => {
-                    let mut values = values.iter();
-                    values.any(|value| reading.is_known(value)) == *known
-                }
-            }
-        })
+        let holds = |(path, test): &(UsedPath, Test)| test.holds(&path.all(row));
+        self.0.iter().any(|tests| tests.iter().all(holds))
+    }
+}
+
+impl Test {
+    /// Returns true if these values of a path pass.
+    fn holds(&self, values: &[&Value]) -> bool {
+        let mut values = values.iter();
+        match self {
+            Self::Is(wanted) => values.any(|value| is_one_of(value, wanted)),
+            Self::Not(unwanted) => !values.any(|value| is_one_of(value, unwanted)),
+            Self::Known(known, reading) => values.any(|value| reading.is_known(value)) == *known,
+        }
     }
 }
 
@@ -128,6 +132,7 @@ mod tests {
             "where = { tags = \"b\" }",
             "where = { type = { not = [\"variant\"] } }",
             "where = { n = { known = true }, empty = { known = false }, gone = { known = false } }",
+            "where = [{ type = \"variant\" }, { n = 3, tags = \"a\" }]",
         ] {
             assert!(holds(yes, &row), "{yes}");
         }
@@ -136,6 +141,7 @@ mod tests {
             "where = { type = \"product\", n = 4 }",
             "where = { tags = { not = \"a\" } }",
             "where = { empty = { known = true } }",
+            "where = [{ type = \"variant\" }, { n = 3, tags = \"c\" }]",
         ] {
             assert!(!holds(no, &row), "{no}");
         }
@@ -147,6 +153,7 @@ mod tests {
             "where = { a = { is = 1 } }",
             "where = { a = {} }",
             "where = { \"a.*\" = 1 }",
+            "where = [1]",
         ] {
             let table = text.parse().unwrap();
             let section = Section::new("test", &table);

@@ -72,7 +72,8 @@ impl Reading {
         for (from, to) in section.text_map("values")? {
             self.words.insert(from.to_owned(), to.to_owned());
         }
-        self.read_replacements(section)?;
+        read_replacements(section, "replace", &mut self.replace)?;
+        read_replacements(section, "replace_start", &mut self.replace_start)?;
         for spelling in section.texts("spellings")? {
             self.spellings
                 .insert(spelling_key(spelling), spelling.to_owned());
@@ -86,20 +87,6 @@ impl Reading {
                 *words = texts.iter().map(|word| word.to_lowercase()).collect();
             }
         }
-        Ok(())
-    }
-
-    fn read_replacements(&mut self, section: &Section<'_>) -> Result<(), MappingError> {
-        for (from, to) in section.text_map("replace")? {
-            if from.is_empty() {
-                return Err(section.invalid("replace", "an empty text cannot be replaced"));
-            }
-            self.replace.retain(|(known, _)| known != from);
-            self.replace.push((from.to_owned(), to.to_owned()));
-        }
-        // Where several begin at one place, the longest is found first.
-        self.replace
-            .sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         Ok(())
     }
 
@@ -122,6 +109,24 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// Adds texts and what stands for them to those that are known.
+fn read_replacements(
+    section: &Section<'_>,
+    name: &'static str,
+    known: &mut Vec<(String, String)>,
+) -> Result<(), MappingError> {
+    for (from, to) in section.text_map(name)? {
+        if from.is_empty() {
+            return Err(section.invalid(name, "an empty text cannot be replaced"));
+        }
+        known.retain(|(known, _)| known != from);
+        known.push((from.to_owned(), to.to_owned()));
+    }
+    // Where several begin at one place, the longest is found first.
+    known.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+    Ok(())
 }
 
 /// Reads a number to calculate with.

@@ -31,10 +31,24 @@ impl Reading {
 
     /// Applies replacements and removes HTML.
     pub(in crate::mapping) fn plain<'v>(&self, text: &'v str) -> Cow<'v, str> {
-        match self.replaced(text) {
+        let text = match self.replaced_at_start(text) {
+            Cow::Borrowed(text) => self.replaced(text),
+            Cow::Owned(text) => Cow::Owned(self.replaced(&text).into_owned()),
+        };
+        match text {
             Cow::Borrowed(text) => self.html.apply(text),
             Cow::Owned(text) => Cow::Owned(self.html.apply(&text).into_owned()),
         }
+    }
+
+    /// Replaces the text of `replace_start` that a value begins with, behind white space.
+    fn replaced_at_start<'v>(&self, text: &'v str) -> Cow<'v, str> {
+        let start = text.trim_start();
+        let found = self.replace_start.iter().find_map(|(from, to)| {
+            let rest = start.strip_prefix(from.as_str())?;
+            Some(format!("{to}{rest}"))
+        });
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// Replaces every occurrence of the texts of `replace`; where several begin, the longest.

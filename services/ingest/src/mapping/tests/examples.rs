@@ -84,6 +84,31 @@ const EXAMPLES: &[Example] = &[
         "description: Bright.\\nSmall.",
     ),
     (
+        "what a program puts before a sign that spreadsheets compute",
+        At::Product,
+        &[
+            r#"description = { from = "text", replace_start = { "'-" = "-", "'=" = "=", "'+" = "+" } }"#,
+        ],
+        r#"{"text": "'-18 °C, snow '-n-' ice"}"#,
+        "description: -18 °C, snow '-n-' ice",
+    ),
+    (
+        "a text that a program writes as a formula, so that spreadsheets keep its zeros",
+        At::Product,
+        &[r#"sku = { from = "ean", split = ['="{.}"', "{.}"] }"#],
+        r#"{"ean": "=\"0400638133393\""}"#,
+        "sku: 0400638133393",
+    ),
+    (
+        "a value where one of two conditions holds",
+        At::Product,
+        &[
+            r#"sku = { from = "ean", where = [{ type = "lamp" }, { ean = { known = true }, checked = true }] }"#,
+        ],
+        r#"{"type": "clip", "ean": "4006", "checked": true}"#,
+        "sku: 4006",
+    ),
+    (
         "the text of a page",
         At::Product,
         &[r#"description = { from = "html", html = "page" }"#],
