@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vitrine_formats::FeedForm;
+use vitrine_formats::{FeedError, FeedForm};
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 mod category;
@@ -222,6 +222,30 @@ impl Mapping {
         })
     }
 
+    /// Returns the mapping for a feed of another system: two shops with the same export do not share ids.
+    ///
+    /// # Errors
+    /// [`MappingError`] if this is no name of a system.
+    pub fn with_system(self, system: &str) -> Result<Self, MappingError> {
+        if !is_system(system) {
+            return Err(MappingError::setting("system", SYSTEM));
+        }
+        let system = system.to_owned();
+        Ok(Self { system, ..self })
+    }
+
+    /// Returns the mapping with the rows of the feed that its joins add, `feed = true`.
+    ///
+    /// # Errors
+    /// [`FeedError`] if there is such a join, and the feed cannot be opened or read twice, or is too large.
+    pub fn with_feed(&self, files: &[PathBuf]) -> Result<Self, FeedError> {
+        let mut mapping = self.clone();
+        for join in &mut mapping.joins {
+            join.read_feed(files, &mapping.form)?;
+        }
+        Ok(mapping)
+    }
+
     /// The source system of the feed.
     #[must_use]
     pub fn system(&self) -> &str {
@@ -389,12 +413,19 @@ fn check_version(section: &Section<'_>) -> Result<(), MappingError> {
 
 fn system(section: &Section<'_>) -> Result<String, MappingError> {
     let system = section.text("system")?.unwrap_or_default().trim();
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if system.is_empty() || !system.chars().all(allowed) {
-        let reason = "is required: the name of the feed's source, of letters, digits, - _ .";
-        return Err(section.invalid("system", reason));
+    if is_system(system) {
+        Ok(system.to_owned())
+    } else {
+        Err(section.invalid("system", SYSTEM))
     }
-    Ok(system.to_owned())
+}
+
+/// What the name of a system must be.
+const SYSTEM: &str = "is required: the name of the feed's source, of letters, digits, - _ .";
+
+fn is_system(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.chars().all(allowed)
 }
 
 fn products(

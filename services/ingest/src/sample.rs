@@ -58,7 +58,10 @@ pub fn samples(
     rows: usize,
 ) -> Result<Vec<Sample>, FeedError> {
     let feeds = Feeds::open(files, mapping.form())?;
-    feeds.map(|feed| Ok(sample(feed?, mapping, rows))).collect()
+    let mapping = mapping.with_feed(files)?;
+    feeds
+        .map(|feed| Ok(sample(feed?, &mapping, rows)))
+        .collect()
 }
 
 /// Reads the first rows of a feed and maps them.

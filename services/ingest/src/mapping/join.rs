@@ -1,18 +1,15 @@
-//! Joins: rows of other files that are added to the rows of the feed, by a key.
-//!
-//! The other file is held in memory, each row as JSON text, up to [`MAX_JOIN_BYTES`].
+//! Joins: rows of other files, or of the feed itself, that are added to the rows of the feed, by a key.
 
-use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use vitrine_formats::{self as formats, FeedForm};
+use vitrine_formats::{FeedError, FeedForm, RowsPath};
 use vitrine_model::import::Rejection;
 
 use super::error::MappingError;
 use super::field::Field;
-use super::number::shortened;
 use super::path::{Path, PathStep, Row};
 use super::product::required;
 use super::reading::Reading;
@@ -20,13 +17,11 @@ use super::section::Section;
 use super::uses::UsedPath;
 use super::{ReadTable, form};
 
-/// The maximum size of the rows of a file that is joined, as JSON.
-pub(super) const MAX_JOIN_BYTES: usize = 256 * 1024 * 1024;
+mod matching;
 
-/// The maximum size of the rows with one key, as JSON.
-const MAX_MATCHING_BYTES: usize = 4 * 1024 * 1024;
+use matching::Matching;
 
-/// The rows of another file, by their key.
+/// The rows of another file, or of the feed, by their key.
 #[derive(Clone, Debug)]
 pub(super) struct Join {
     /// The key under which rows get them.
@@ -37,7 +32,9 @@ pub(super) struct Join {
     each: Option<UsedPath>,
     /// The key of a row, or of an item.
     from: Field,
-    matching: Arc<HashMap<String, MatchingRows>>,
+    matching: Arc<Matching>,
+    /// What is joined if it is the feed: the key of its rows, and where they are if the mapping reads others.
+    of_feed: Option<(Field, Option<RowsPath>)>,
     unpaired: Arc<AtomicU64>,
 }
 
@@ -51,17 +48,24 @@ pub(super) struct Settings {
     /// The paths that it reads in a row.
     reads: Vec<String>,
     key: Field,
-    /// The setting that names the file.
-    setting: String,
-    file: String,
-    form: FeedForm,
+    rows_of: RowsOf,
 }
 
-/// The rows with one key, as JSON objects after one another, separated by commas.
+/// Where the rows that are added come from.
 #[derive(Debug)]
-struct MatchingRows {
-    json: String,
-    line: u64,
+enum RowsOf {
+    File(JoinedFile),
+    /// The feed: the rows that the mapping reads, or those at another place of its documents.
+    Feed(Option<RowsPath>),
+}
+
+/// A file whose rows are added.
+#[derive(Debug)]
+struct JoinedFile {
+    /// The setting that names it.
+    setting: String,
+    name: String,
+    form: FeedForm,
 }
 
 /// Reads the settings of the joins of a mapping, in the order in which they are made: one that reads what another one
@@ -122,7 +126,6 @@ pub(super) fn load(
 impl Settings {
     fn read(name: &str, section: &Section<'_>, reading: &Reading) -> Result<Self, MappingError> {
         let reading = reading.refusing_on_bad(ON_BAD);
-        let file = section.text("file")?;
         let others = reading.uses.count();
         let each = each(section, &reading)?;
         let lists = each.as_ref().map(|each| each.path().lists());
@@ -135,13 +138,7 @@ impl Settings {
             from,
             reads: reading.uses.since(others),
             key: required(section, "key", &reading.of_other_rows())?,
-            setting: section.at("file"),
-            file: file
-                .ok_or_else(|| {
-                    section.invalid("file", "is required: the file whose rows are added")
-                })?
-                .to_owned(),
-            form: form::read(section)?,
+            rows_of: RowsOf::read(section)?,
         })
     }
 
@@ -162,18 +159,66 @@ impl Settings {
     }
 
     fn load(self, read_table: &mut ReadTable<'_>) -> Result<Join, MappingError> {
-        let content = read_table(&self.file);
-        let content = content.map_err(|error| MappingError::file(self.setting.clone(), &error))?;
-        let matching = matching(content, &self).map_err(|reason| {
-            MappingError::setting(&self.setting, format!("{}: {reason}", self.file))
-        })?;
+        let (matching, of_feed) = match self.rows_of {
+            RowsOf::File(file) => (file.matching(&self.key, self.many, read_table)?, None),
+            RowsOf::Feed(rows) => (Matching::default(), Some((self.key, rows))),
+        };
         Ok(Join {
             name: self.name,
             many: self.many,
             each: self.each,
             from: self.from,
             matching: Arc::new(matching),
+            of_feed,
             unpaired: Arc::default(),
+        })
+    }
+}
+
+impl RowsOf {
+    fn read(section: &Section<'_>) -> Result<Self, MappingError> {
+        let name = section.text("file")?;
+        let form = form::read(section)?;
+        match (name, section.flag("feed", false)?) {
+            (Some(name), false) => Ok(Self::File(JoinedFile {
+                setting: section.at("file"),
+                name: name.to_owned(),
+                form,
+            })),
+            (None, true) => {
+                let rows = form.rows.clone();
+                let others = FeedForm { rows: None, ..form };
+                if others == FeedForm::default() {
+                    return Ok(Self::Feed(rows));
+                }
+                let reason = "the feed is read as the mapping says; of the settings of files only rows has an effect \
+                              beside it";
+                Err(section.invalid("feed", reason))
+            }
+            (Some(_), true) => {
+                let reason = "the rows are those of a file or of the feed, not of both";
+                Err(section.invalid("feed", reason))
+            }
+            (None, false) => {
+                let reason = "is required: the file whose rows are added, or feed = true for the feed itself";
+                Err(section.invalid("file", reason))
+            }
+        }
+    }
+}
+
+impl JoinedFile {
+    fn matching(
+        &self,
+        key: &Field,
+        many: bool,
+        read_table: &mut ReadTable<'_>,
+    ) -> Result<Matching, MappingError> {
+        let content = read_table(&self.name);
+        let content = content.map_err(|error| MappingError::file(self.setting.clone(), &error))?;
+        let read = Matching::of_file(content, &self.name, &self.form, key, many);
+        read.map_err(|reason| {
+            MappingError::setting(&self.setting, format!("{}: {reason}", self.name))
         })
     }
 }
@@ -198,6 +243,26 @@ fn each(section: &Section<'_>, reading: &Reading) -> Result<Option<UsedPath>, Ma
 }
 
 impl Join {
+    /// Reads the rows of the feed, if it is the feed that is joined.
+    ///
+    /// # Errors
+    /// [`FeedError`] if the feed cannot be opened or read twice, or is too large.
+    pub(super) fn read_feed(
+        &mut self,
+        files: &[PathBuf],
+        form: &FeedForm,
+    ) -> Result<(), FeedError> {
+        if let Some((key, rows)) = &self.of_feed {
+            let mut form = form.clone();
+            if rows.is_some() {
+                form.rows.clone_from(rows);
+            }
+            let matching = Matching::of_feed(files, &form, key, self.many)?;
+            self.matching = Arc::new(matching);
+        }
+        Ok(())
+    }
+
     /// Adds the matching rows to a row, or to the items of a list in it. Returns whether the file has every key.
     ///
     /// # Errors
@@ -235,15 +300,8 @@ impl Join {
         let Some(key) = self.from.try_text(row)? else {
             return Ok(Found::Unknown);
         };
-        let Some(matching) = self.matching.get(&key) else {
-            return Ok(Found::Unpaired);
-        };
-        let rows = if self.many {
-            serde_json::from_str(&format!("[{}]", matching.json))
-        } else {
-            serde_json::from_str(&matching.json)
-        };
-        rows.map(Found::Rows).map_err(|error| error.to_string())
+        let rows = self.matching.rows(&key, self.many)?;
+        Ok(rows.map_or(Found::Unpaired, Found::Rows))
     }
 
     /// Adds what was found, if anything, to a row or an item.
@@ -319,68 +377,4 @@ fn each_item(
         (Some((PathStep::Each, rest)), one) => each_item(one, rest, take),
         _ => Ok(()),
     }
-}
-
-impl MatchingRows {
-    fn add(&mut self, json: &str) -> Result<(), String> {
-        if self.json.len() + json.len() > MAX_MATCHING_BYTES {
-            return Err(format!(
-                "take more than {} MiB, and a row of the feed would get them all",
-                MAX_MATCHING_BYTES / (1024 * 1024)
-            ));
-        }
-        self.json.push(',');
-        self.json.push_str(json);
-        Ok(())
-    }
-}
-
-/// Reads a file and arranges its rows by their key.
-fn matching(
-    content: Vec<u8>,
-    settings: &Settings,
-) -> Result<HashMap<String, MatchingRows>, String> {
-    let (key, many) = (&settings.key, settings.many);
-    let mut matching: HashMap<String, MatchingRows> = HashMap::new();
-    let mut bytes = 0;
-    for line in formats::read(content, &settings.file, &settings.form)? {
-        let at = |reason: String| format!("line {}: {reason}", line.number);
-        let row = match line.row {
-            formats::Row::Blank | formats::Row::Gathered => continue,
-            formats::Row::Object(row) => row,
-            formats::Row::Unreadable(reason) | formats::Row::Broken(reason) => {
-                return Err(at(reason));
-            }
-        };
-        let number = Value::from(line.number);
-        let Some(key) = key.try_text(Row::new(&row, &number)).map_err(at)? else {
-            continue;
-        };
-        let json = row.to_string();
-        bytes += json.len();
-        if bytes > MAX_JOIN_BYTES {
-            return Err(format!(
-                "the rows take more than {} MiB, and are held in memory; make the larger file the \
-                 feed and join the smaller one",
-                MAX_JOIN_BYTES / (1024 * 1024)
-            ));
-        }
-        match matching.get_mut(&key) {
-            None => {
-                let line = line.number;
-                matching.insert(key, MatchingRows { json, line });
-            }
-            Some(known) if many => known.add(&json).map_err(|reason| {
-                format!("the rows with the key {:?} {reason}", shortened(&key))
-            })?,
-            Some(known) => {
-                return Err(format!(
-                    "the key {key:?} is on line {} and on line {}; many = true makes a list of \
-                     them",
-                    known.line, line.number
-                ));
-            }
-        }
-    }
-    Ok(matching)
 }

@@ -14,6 +14,7 @@ mod alternatives;
 mod arithmetic;
 mod bounds;
 mod examples;
+mod feed;
 mod files;
 mod guide;
 mod mistakes;

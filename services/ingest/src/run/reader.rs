@@ -101,6 +101,7 @@ pub(super) fn read(
     sender: &mpsc::Sender<Read>,
 ) -> Result<AllRead, FeedError> {
     let feeds = Feeds::open(files, mapping.form())?;
+    let mapping = &mapping.with_feed(files)?;
     let drafter = Drafter::new(mapping).read_at(now);
     thread::scope(|scope| {
         let started = (0..mappers.get()).map(|_| start(scope, drafter.another_mapper()));
