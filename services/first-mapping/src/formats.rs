@@ -12,7 +12,7 @@ pub(super) struct KnownFormat {
     paths: &'static [&'static str],
 }
 
-const FORMATS: [KnownFormat; 9] = [
+const FORMATS: [KnownFormat; 11] = [
     KnownFormat {
         name: "Shopify's export",
         mapping: "shopify",
@@ -20,13 +20,33 @@ const FORMATS: [KnownFormat; 9] = [
     },
     KnownFormat {
         name: "Shopify's export of before 2025",
-        mapping: "shopify-classic",
+        mapping: "shopify",
         paths: &[
             "Handle",
             "Title",
             "Option1 Value",
             "Variant Price",
             "Variant SKU",
+        ],
+    },
+    KnownFormat {
+        name: "WooCommerce's export",
+        mapping: "woocommerce",
+        paths: &[
+            "ID",
+            "Type",
+            "SKU",
+            "Visibility in catalog",
+            "Regular price",
+            "Parent",
+        ],
+    },
+    KnownFormat {
+        name: "a catalogue in BMEcat 2005",
+        mapping: "bmecat",
+        paths: &[
+            "SUPPLIER_PID",
+            "PRODUCT_PRICE_DETAILS.PRODUCT_PRICE[].@price_type",
         ],
     },
     KnownFormat {
@@ -89,9 +109,14 @@ const FORMATS: [KnownFormat; 9] = [
 ];
 
 impl KnownFormat {
-    /// The format of rows with these paths, if it has a name.
+    /// The format of rows with these paths, if it has a name. Values beside attributes, and of
+    /// elements that repeat, count as those of elements that stand alone.
     pub(super) fn of(paths: &Paths) -> Option<&'static Self> {
-        let has = |wanted: &&str| paths.all().any(|(path, _)| path == *wanted);
+        let plain = |path: &str| path.replace("[]", "").replace(".#text", "");
+        let has = |wanted: &&str| {
+            let mut all = paths.all();
+            all.any(|(path, _)| path == *wanted || plain(path) == plain(wanted))
+        };
         FORMATS.iter().find(|format| format.paths.iter().all(has))
     }
 }

@@ -12,6 +12,7 @@ use vitrine_model::product::{Details, Media};
 /// What a feed becomes by a mapping: a line for each field, what is refused, and how many there are.
 pub(super) fn drafted(feed: &Path, mapping: &Path) -> String {
     let mapping = Mapping::from_file(mapping).unwrap_or_else(|error| panic!("{error}"));
+    let mapping = mapping.with_feed(&[feed.to_owned()]).unwrap();
     drafted_by(feed, &mapping)
 }
 

@@ -3,7 +3,7 @@
 
 use super::error::MappingError;
 
-const MAPPINGS: [(&str, &str); 11] = [
+const MAPPINGS: [(&str, &str); 12] = [
     ("opendb", include_str!("../../mappings/opendb.toml")),
     (
         "clothing-reviews",
@@ -15,9 +15,10 @@ const MAPPINGS: [(&str, &str); 11] = [
     ),
     ("shopify", include_str!("../../mappings/shopify.toml")),
     (
-        "shopify-classic",
-        include_str!("../../mappings/shopify-classic.toml"),
+        "woocommerce",
+        include_str!("../../mappings/woocommerce.toml"),
     ),
+    ("bmecat", include_str!("../../mappings/bmecat.toml")),
     (
         "google-products",
         include_str!("../../mappings/google-products.toml"),
