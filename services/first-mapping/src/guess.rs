@@ -46,6 +46,8 @@ pub(super) struct Guesses {
     pub(super) reviews: bool,
     /// Words that mean "unknown".
     pub(super) unknown: Vec<String>,
+    /// What programs put before texts that a spreadsheet would compute, as a setting.
+    pub(super) replace_start: Option<String>,
     /// Tables before the product or the review.
     pub(super) before: Vec<GuessedTable>,
     pub(super) fields: Vec<Guess>,
@@ -86,16 +88,31 @@ const UNKNOWN: [&str; 24] = [
 
 impl Guesses {
     /// Guesses what rows with these paths are.
-    pub(super) fn of(paths: &Paths, lines: &Lines, file: &str) -> Self {
+    pub(super) fn of(paths: &Paths, lines: &Lines) -> Self {
         let unknown = unknown(paths);
-        let mut finder = Finder::new(paths, lines, &unknown, file);
+        let mut finder = Finder::new(paths, lines, &unknown);
         let mut guesses = match finder.review() {
             Some(review) => review,
             None => finder.product(),
         };
+        guesses.replace_start = replace_start(paths);
         guesses.unknown = unknown;
         guesses
     }
+}
+
+/// What programs put an apostrophe before, because a spreadsheet would compute it.
+const FORMULAS: [&str; 4] = ["'-", "'+", "'=", "'@"];
+
+/// The setting that removes the apostrophes before such texts, if there are any.
+fn replace_start(paths: &Paths) -> Option<String> {
+    let starts = |sign: &&&str| {
+        let mut all = paths.all();
+        all.any(|(_, facts)| facts.all().any(|text| text.starts_with(**sign)))
+    };
+    let found = FORMULAS.iter().filter(starts);
+    let found: Vec<(&str, &str)> = found.map(|sign| (*sign, &sign[1..])).collect();
+    (!found.is_empty()).then(|| texts::table(&found))
 }
 
 /// Words among the values that mean "unknown", as they are written.
@@ -118,8 +135,6 @@ struct Finder<'p> {
     paths: &'p Paths,
     lines: &'p Lines,
     unknown: &'p [String],
-    /// The name of the file.
-    file: &'p str,
     units: UnitTable,
     /// What the numbers of all columns show.
     signs: Signs,

@@ -37,9 +37,18 @@ pub const ROWS: usize = 1000;
 /// # Errors
 /// [`FeedError`] if the file cannot be opened.
 pub fn first_mapping(file: &Path) -> Result<String, FeedError> {
-    let opened = Opened::of(file)?;
+    first_mapping_of_sheet(file, None)
+}
+
+/// As [`first_mapping`], of this sheet of a spreadsheet. Without a name it is the one that says the
+/// most of products or reviews.
+///
+/// # Errors
+/// [`FeedError`] if the file cannot be opened, or has no such sheet.
+pub fn first_mapping_of_sheet(file: &Path, sheet: Option<&str>) -> Result<String, FeedError> {
+    let opened = Opened::of(file, sheet)?;
     let name = file_name(file);
-    let guesses = Guesses::of(&opened.paths, &opened.lines, &name);
+    let guesses = Guesses::of(&opened.paths, &opened.lines);
     let mut text = String::new();
     let _ = write(&mut text, &name, &opened, &guesses);
     Ok(text)
@@ -54,6 +63,13 @@ fn write(out: &mut String, file: &str, opened: &Opened, guesses: &Guesses) -> st
     tables(out, &guesses.before)?;
     writeln!(out, "\n[defaults]")?;
     writeln!(out, "unknown = {:?}", guesses.unknown)?;
+    if let Some(signs) = &guesses.replace_start {
+        writeln!(
+            out,
+            "# Programs put an apostrophe before what a spreadsheet would compute."
+        )?;
+        writeln!(out, "replace_start = {signs}")?;
+    }
     let section = if guesses.reviews { "review" } else { "product" };
     writeln!(out, "\n[{section}]")?;
     guesses
@@ -86,6 +102,14 @@ fn heading_of(out: &mut String, file: &str, opened: &Opened) -> std::fmt::Result
         out,
         "#   vitrine import {file} --mapping THIS_FILE --sample 3"
     )?;
+    let others = opened.other_sheets();
+    if !others.is_empty() {
+        let others = others.join(", ");
+        writeln!(
+            out,
+            "# Its other sheets are {others}; `sheet` takes one of them."
+        )?;
+    }
     let Some(KnownFormat { name, mapping, .. }) = KnownFormat::of(&opened.paths) else {
         return Ok(());
     };
@@ -147,6 +171,12 @@ fn settings(out: &mut String, form: &FeedForm) -> std::fmt::Result {
         .filter(|rows| **rows != RowsPath::default())
     {
         writeln!(out, "rows = {:?}", rows.to_string())?;
+    }
+    if form.local_names {
+        writeln!(out, "local_names = true")?;
+    }
+    if let Some(sheet) = &form.sheet {
+        writeln!(out, "sheet = {}", quoted(sheet))?;
     }
     if let Some(encoding) = form.encoding {
         writeln!(out, "encoding = {:?}", encoding.name())?;

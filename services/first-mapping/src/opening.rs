@@ -9,7 +9,7 @@ use super::ROWS;
 use super::gathered::Lines;
 use super::heading::Heading;
 use super::meanings;
-use super::paths::Paths;
+use super::paths::{Facts, Paths};
 
 /// The maximum number of lines above a header that are looked for.
 const MAX_SKIPPED: u64 = 9;
@@ -57,34 +57,47 @@ pub(super) struct Opened {
     pub(super) lines: Lines,
     /// The column that is empty in lines which continue the one above.
     pub(super) continued: Option<String>,
+    /// The sheets of a spreadsheet that are not hidden.
+    sheets: Vec<String>,
 }
 
 impl Opened {
-    /// Reads the first rows of a file, in the way in which they say the most.
-    pub(super) fn of(file: &Path) -> Result<Self, FeedError> {
+    /// Reads the first rows of a file, in the way in which they say the most: those of a sheet, if
+    /// it is named. Prefixes in XML do not count where elements around the rows have them.
+    pub(super) fn of(file: &Path, sheet: Option<&str>) -> Result<Self, FeedError> {
         let guess = FeedForm {
             guess_rows: true,
+            sheet: sheet.map(str::to_owned),
             ..FeedForm::default()
         };
-        let first = Self::read(file, &guess, ROWS);
-        let score = first.as_ref().map_or(0, Self::score);
+        let opened = Self::best(file, &guess)?;
+        if !opened.has_prefixes() {
+            return Ok(opened);
+        }
+        let guess = FeedForm {
+            local_names: true,
+            ..guess
+        };
+        Self::best(file, &guess)
+    }
+
+    /// Reads the first rows of a file, in the way in which they say the most.
+    fn best(file: &Path, guess: &FeedForm) -> Result<Self, FeedError> {
+        let first = Self::read(file, guess, ROWS);
+        let score = first.as_ref().map_or(0, |first| {
+            // What stands far inside of one line are its rows.
+            if first.is_document() {
+                0
+            } else {
+                first.score()
+            }
+        });
         if score >= 3 {
             return first;
         }
         let ways = match &first {
-            Ok(opened) if opened.form.rows.is_some() => opened.ways_of_document(file),
-            Ok(opened) if opened.described.starts_with("JSON Lines") => {
-                vec![FeedForm {
-                    format: Format::Json,
-                    ..guess.clone()
-                }]
-            }
-            _ => (1..=MAX_SKIPPED)
-                .map(|lines| FeedForm {
-                    skip_lines: lines,
-                    ..guess.clone()
-                })
-                .collect(),
+            Ok(opened) => opened.ways(file, guess),
+            Err(_) => skipping(guess).collect(),
         };
         let mut best: Option<(usize, FeedForm)> = None;
         for way in ways {
@@ -102,6 +115,54 @@ impl Opened {
         }
     }
 
+    /// The names of the sheets that are not read, if the one that is has been chosen.
+    pub(super) fn other_sheets(&self) -> Vec<String> {
+        let Some(chosen) = &self.form.sheet else {
+            return Vec::new();
+        };
+        let others = self.sheets.iter().filter(|sheet| *sheet != chosen);
+        others.map(|sheet| format!("{sheet:?}")).collect()
+    }
+
+    /// Other ways to read the file.
+    fn ways(&self, file: &Path, guess: &FeedForm) -> Vec<FeedForm> {
+        if self.form.rows.is_some() {
+            return self.ways_of_document(file, guess);
+        }
+        if self.described.starts_with("JSON Lines") {
+            return vec![FeedForm {
+                format: Format::Json,
+                ..guess.clone()
+            }];
+        }
+        let others = self.sheets.iter().filter(|_| guess.sheet.is_none());
+        let of_sheets = others.flat_map(|sheet| {
+            let guess = FeedForm {
+                sheet: Some(sheet.clone()),
+                ..guess.clone()
+            };
+            let skipping: Vec<FeedForm> = skipping(&guess).collect();
+            std::iter::once(guess).chain(skipping)
+        });
+        skipping(guess).chain(of_sheets).collect()
+    }
+
+    /// Whether a file of one line, which may be a row, has nothing outside of lists and objects.
+    fn is_document(&self) -> bool {
+        let outside = |(path, _): (&str, &Facts)| super::heading::steps(path).len() < 3;
+        self.described.starts_with("JSON Lines")
+            && self.paths.rows() == 1
+            && !self.paths.all().any(outside)
+    }
+
+    /// Whether elements around the rows of XML have a prefix, which is the choice of the program
+    /// that writes them. The prefixes of rows themselves belong to their names: `g:price`.
+    fn has_prefixes(&self) -> bool {
+        let place = self.form.rows.as_ref().map(RowsPath::to_string);
+        let steps = place.map_or(Vec::new(), |place| super::heading::steps(&place));
+        self.described.starts_with("XML") && steps.iter().any(|step| step.contains(':'))
+    }
+
     fn read(file: &Path, form: &FeedForm, rows: usize) -> Result<Self, FeedError> {
         let mut feed = Feed::open(file, form)?;
         let mut paths = Paths::default();
@@ -113,6 +174,7 @@ impl Opened {
             }
         }
         paths.merge_lists();
+        let sheets = feed.sheets().to_vec();
         let continued = lines.continued().filter(|_| lines.gathered().is_none());
         if let Some(key) = &continued {
             paths = lines.fill(key);
@@ -129,6 +191,7 @@ impl Opened {
             paths,
             lines,
             continued,
+            sheets,
         })
     }
 
@@ -158,7 +221,7 @@ impl Opened {
     }
 
     /// Other places where a document may have its rows.
-    fn ways_of_document(&self, file: &Path) -> Vec<FeedForm> {
+    fn ways_of_document(&self, file: &Path, guess: &FeedForm) -> Vec<FeedForm> {
         let Some(rows) = self.form.rows.as_ref().map(RowsPath::to_string) else {
             return Vec::new();
         };
@@ -169,7 +232,7 @@ impl Opened {
         let mut places: Vec<Vec<String>> = Vec::new();
         let whole = FeedForm {
             rows: Some(RowsPath::of_keys([root.as_str()])),
-            ..FeedForm::default()
+            ..guess.clone()
         };
         if let Ok(feed) = Feed::open(file, &whole) {
             let rows = feed.take(1).filter_map(|line| match line.row {
@@ -181,10 +244,18 @@ impl Opened {
         places.extend(KNOWN_ROWS.map(|known| known.split('.').map(str::to_owned).collect()));
         let forms = places.iter().map(|place| FeedForm {
             rows: Some(RowsPath::of_keys(place.iter().map(String::as_str))),
-            ..FeedForm::default()
+            ..guess.clone()
         });
         forms.collect()
     }
+}
+
+/// The ways to read a table with lines above its header.
+fn skipping(guess: &FeedForm) -> impl Iterator<Item = FeedForm> {
+    (1..=MAX_SKIPPED).map(|skip_lines| FeedForm {
+        skip_lines,
+        ..guess.clone()
+    })
 }
 
 /// Collects the places of objects with the name of a product or a review; those first that are

@@ -9,6 +9,7 @@ use super::*;
 
 mod drafts;
 mod formats;
+mod places;
 mod shipped;
 
 /// A first mapping of a feed, and the reasons of the lines that it rejects.

@@ -44,19 +44,13 @@ pub(super) const NO_VALUES: [&str; 8] = [
 ];
 
 impl<'p> Finder<'p> {
-    pub(super) fn new(
-        paths: &'p Paths,
-        lines: &'p Lines,
-        unknown: &'p [String],
-        file: &'p str,
-    ) -> Self {
+    pub(super) fn new(paths: &'p Paths, lines: &'p Lines, unknown: &'p [String]) -> Self {
         let signs = paths.all().filter_map(|(_, facts)| sure_signs(facts));
         let signs = signs.into_iter().try_fold(Signs::default(), Signs::with);
         Self {
             paths,
             lines,
             unknown,
-            file,
             units: UnitTable::built_in(),
             signs: signs.unwrap_or_default(),
             taken: Vec::new(),

@@ -100,11 +100,6 @@ impl Finder<'_> {
         let name = placeholder(&format!("^.{}", group.name))?;
         let facts = self.facts(&group.value)?;
         let mut lines = vec![sure("path", quoted(&group.value))];
-        let clean = self.apostrophes(&group.value);
-        let clean = clean
-            .iter()
-            .filter_map(|setting| setting.strip_prefix("replace = "));
-        lines.extend(clean.map(|value| sure("replace", value.to_owned())));
         lines.push(sure("template", quoted(&format!("{name}={{.}}"))));
         lines.push(sure("split", "\"{.key}={.}\"".to_owned()));
         if facts.all().any(|text| text.contains(", ")) {

@@ -1,15 +1,13 @@
 //! Guesses about products.
 
+use vitrine_formats::ROW_KEY;
 use vitrine_model::product::Kind;
 
 use super::finder::{has_first, is_secret};
-use super::texts::{field, key_of, one_or_list, quoted, sure, table, unsure};
+use super::texts::{field, key_of, one_or_list, quoted, sure, unsure};
 use super::{Finder, Guess, GuessedTable, Guesses};
 use crate::meanings::rank;
 use crate::paths::Facts;
-
-/// What the exporters of shops put an apostrophe before.
-const FORMULAS: [&str; 4] = ["'-", "'+", "'=", "'@"];
 
 impl Finder<'_> {
     pub(super) fn product(&mut self) -> Guesses {
@@ -78,6 +76,13 @@ impl Finder<'_> {
     pub(super) fn id(&mut self, meaning: &str) -> Guess {
         let rows = self.paths.rows();
         let fits = |facts: &Facts| facts.known == rows && facts.are_different() && !facts.listed;
+        if self
+            .facts(ROW_KEY)
+            .is_some_and(|facts| fits(facts) && !are_positions(facts))
+        {
+            self.taken.push(ROW_KEY.to_owned());
+            return sure("external_id", quoted(ROW_KEY));
+        }
         let own = |facts: &Facts| fits(facts) && of_id(&facts.heading.words);
         let first = self.paths.all().next().filter(|(_, facts)| own(facts));
         let others = || {
@@ -218,36 +223,14 @@ impl Finder<'_> {
             .filter_map(|path| super::texts::placeholder(path))
             .map(|value| format!("[ {value}]"))
             .collect();
-        let clean = self.apostrophes(path);
         let whole = super::texts::placeholder(&self.bare(path));
         match whole.filter(|_| !placeholders.is_empty()) {
             Some(whole) => {
                 let template = quoted(&(whole + &placeholders.concat()));
                 sure("name", format!("{{ template = {template} }}"))
             }
-            None => sure("name", field(&self.at(path), &clean)),
+            None => sure("name", self.at(path)),
         }
-    }
-
-    /// The setting that removes the apostrophe which exporters put before what a spreadsheet would
-    /// take for a formula.
-    pub(super) fn apostrophes(&self, path: &str) -> Vec<String> {
-        let found = self.formulas(path);
-        let setting = (!found.is_empty()).then(|| format!("replace = {}", table(&found)));
-        setting.into_iter().collect()
-    }
-
-    /// What exporters made of signs at the beginning of the texts of a path, and these signs.
-    fn formulas(&self, path: &str) -> Vec<(&'static str, &'static str)> {
-        let facts = self.facts(path);
-        let starts = |sign: &&&'static str| {
-            facts.is_some_and(|facts| facts.all().any(|text| text.starts_with(**sign)))
-        };
-        FORMULAS
-            .iter()
-            .filter(starts)
-            .map(|sign| (*sign, &sign[1..]))
-            .collect()
     }
 
     fn description(&mut self) -> Option<Guess> {
@@ -271,18 +254,9 @@ impl Finder<'_> {
         if facts.iter().any(|facts| facts.have_html()) {
             settings.push("html = \"page\"".to_owned());
         }
-        let mut replaced: Vec<String> = found
-            .iter()
-            .flat_map(|path| self.formulas(path))
-            .map(|(sign, plain)| format!("{} = {}", key_of(sign), quoted(plain)))
-            .collect();
-        replaced.dedup();
         let breaks = |facts: &&Facts| facts.all().any(|text| text.contains("\\n"));
         if facts.iter().any(breaks) {
-            replaced.push("'\\n' = \"\\n\"".to_owned());
-        }
-        if !replaced.is_empty() {
-            settings.push(format!("replace = {{ {} }}", replaced.join(", ")));
+            settings.push("replace = { '\\n' = \"\\n\" }".to_owned());
         }
         let paths: Vec<String> = found.iter().map(|path| self.bare(path)).collect();
         let value = field(&one_or_list(&paths), &settings);
@@ -342,6 +316,16 @@ impl Finder<'_> {
         }
         Some(unsure("sku", field(&self.at(&path), &settings), remark))
     }
+}
+
+/// Returns true if the keys of rows only count them, as a program does that writes lists as objects.
+fn are_positions(facts: &Facts) -> bool {
+    let numbers: Option<Vec<usize>> = facts.all().map(|key| key.parse().ok()).collect();
+    numbers.is_some_and(|mut numbers| {
+        numbers.sort_unstable();
+        let first = numbers.first().copied().unwrap_or_default();
+        first <= 1 && numbers.iter().zip(first..).all(|(key, at)| *key == at)
+    })
 }
 
 /// Returns true for a heading that ends as those of ids do.

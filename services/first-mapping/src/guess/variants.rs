@@ -84,7 +84,7 @@ impl Finder<'_> {
         });
         let mut tables = Vec::new();
         if let Some((key, _)) = by_name {
-            tables.push(self.join("parent", key, quoted(&parent)));
+            tables.push(join("parent", key, quoted(&parent)));
             self.parents.push("parent");
         }
         if let Some((key, _)) = by_id {
@@ -92,7 +92,7 @@ impl Finder<'_> {
                 "{{ from = {}, cut_at = \"|\", split = \"id:{{.}}\" }}",
                 quoted(&parent)
             );
-            tables.push(self.join("parent_by_id", key, from));
+            tables.push(join("parent_by_id", key, from));
             self.parents.push("parent_by_id");
         }
         if !tables.is_empty() {
@@ -100,17 +100,6 @@ impl Finder<'_> {
             fields.splice(0..0, self.without_parents(&parent));
         }
         tables
-    }
-
-    fn join(&self, name: &str, key: &str, from: String) -> GuessedTable {
-        GuessedTable {
-            setting: format!("[join.{name}]"),
-            lines: vec![
-                sure("file", quoted(self.file)),
-                sure("key", quoted(key)),
-                sure("from", from),
-            ],
-        }
     }
 
     /// A condition that leaves out the products that others name as their parent.
@@ -154,6 +143,18 @@ impl Finder<'_> {
             *last = super::category::with_default(last);
         }
         format!("[{}]", all.join(", "))
+    }
+}
+
+/// A join of the feed with itself.
+fn join(name: &str, key: &str, from: String) -> GuessedTable {
+    GuessedTable {
+        setting: format!("[join.{name}]"),
+        lines: vec![
+            sure("feed", "true".to_owned()),
+            sure("key", quoted(key)),
+            sure("from", from),
+        ],
     }
 }
 
