@@ -1,5 +1,4 @@
-//! What the feeds of a crate's folder `fixtures` become, compared with the texts beside them. Also a
-//! module of the tests of `vitrine-first-mapping`.
+//! What the feeds in the folder `fixtures` become, compared with the texts beside them.
 
 use std::fmt::Write as _;
 use std::path::Path;
