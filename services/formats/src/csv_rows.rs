@@ -378,7 +378,8 @@ impl<R: BufRead> CsvRows<R> {
         match self.texts(extent) {
             Ok(texts) => {
                 let values = texts.into_iter().take(columns).chain(missing);
-                Row::Object(Value::Object(self.columns.row(values.map(Value::String))))
+                let values = values.map(|text| Value::String(without_formula(text)));
+                Row::Object(Value::Object(self.columns.row(values)))
             }
             Err(reason) => Row::Unreadable(reason),
         }
@@ -461,6 +462,18 @@ pub(super) fn broken_records(text: &[u8], dialect: Dialect) -> usize {
         }
     }
     count
+}
+
+/// A text without the formula around it that keeps a spreadsheet from taking it for a number:
+/// `="00123"` is 00123.
+fn without_formula(text: String) -> String {
+    let inside = text
+        .strip_prefix("=\"")
+        .and_then(|rest| rest.strip_suffix('"'));
+    match inside {
+        Some(inside) if !inside.contains('"') => inside.to_owned(),
+        _ => text,
+    }
 }
 
 #[cfg(test)]

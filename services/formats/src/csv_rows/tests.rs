@@ -425,3 +425,9 @@ proptest! {
         prop_assert_eq!(&slow::simple(&found), &expected, "{:?}", text);
     }
 }
+
+#[test]
+fn a_formula_that_is_a_text_is_this_text() {
+    let csv = "id,name\n1,=\"007\"\n2,\"=\"\"08\"\"\"\n3,=1+2\n4,\"=\"\"a\"\"&\"\"b\"\"\"\n";
+    assert_rows(csv, &["007", "08", "=1+2", "=\"a\"&\"b\""], &[]);
+}

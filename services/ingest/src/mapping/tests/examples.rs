@@ -93,13 +93,6 @@ const EXAMPLES: &[Example] = &[
         "description: -18 °C, snow '-n-' ice",
     ),
     (
-        "a text that a program writes as a formula, so that spreadsheets keep its zeros",
-        At::Product,
-        &[r#"sku = { from = "ean", split = ['="{.}"', "{.}"] }"#],
-        r#"{"ean": "=\"0400638133393\""}"#,
-        "sku: 0400638133393",
-    ),
-    (
         "a value where one of two conditions holds",
         At::Product,
         &[
