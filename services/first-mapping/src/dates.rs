@@ -2,7 +2,7 @@
 
 /// Shapes of dates and the patterns that read them: `Y` is a year, `D` one or two digits, `M` the
 /// name of a month.
-const PATTERNS: [(&str, &str); 26] = [
+const PATTERNS: [(&str, &str); 29] = [
     ("Y-D-D D:D:D UTC", "%Y-%m-%d %H:%M:%S UTC"),
     ("Y-D-D D:D:D", "%Y-%m-%d %H:%M:%S"),
     ("Y-D-D D:D", "%Y-%m-%d %H:%M"),
@@ -13,6 +13,9 @@ const PATTERNS: [(&str, &str); 26] = [
     ("D.D.Y D:D", "%d.%m.%Y %H:%M"),
     ("D.D.Y, D:D", "%d.%m.%Y, %H:%M"),
     ("D.D.Y D:D:D", "%d.%m.%Y %H:%M:%S"),
+    ("D.D.D", "%d.%m.%y"),
+    ("D/D/D", "%d/%m/%y"),
+    ("D/D/D", "%m/%d/%y"),
     ("D-D-Y", "%d-%m-%Y"),
     ("D-D-Y D:D", "%d-%m-%Y %H:%M"),
     ("D/D/Y", "%d/%m/%Y"),
@@ -171,11 +174,18 @@ fn has_days(value: &str, pattern: &str) -> bool {
         .split(|c: char| !c.is_ascii_digit())
         .filter_map(|digits| digits.parse().ok())
         .collect();
-    match (pattern.get(..2), numbers.as_slice()) {
-        (Some("%d"), [_, month, ..]) if pattern.contains("%m") => (1..=12).contains(month),
-        (Some("%m"), [month, day, ..]) => (1..=12).contains(month) && (1..=31).contains(day),
-        _ => true,
-    }
+    let are_days = |month: &u32, day: &u32| (1..=12).contains(month) && (1..=31).contains(day);
+    // A year of two digits has both, and days have: 5.1.2 is the number of a version.
+    let is_short = !pattern.ends_with("%y")
+        || value
+            .split(|c: char| !c.is_ascii_digit())
+            .all(|digits| digits.len() == 2);
+    is_short
+        && match (pattern.get(..2), numbers.as_slice()) {
+            (Some("%d"), [day, month, ..]) if pattern.contains("%m") => are_days(month, day),
+            (Some("%m"), [month, day, ..]) => are_days(month, day),
+            _ => true,
+        }
 }
 
 /// Returns true for a day, or an instant that begins with one: `2026-05-31T12:00:00Z`.
@@ -213,6 +223,10 @@ mod tests {
         assert_eq!(patterns(&["31/05/2026"]), one("%d/%m/%Y"));
         assert_eq!(patterns(&["05/31/2026", "01/02/2026"]), one("%m/%d/%Y"));
         assert_eq!(patterns(&["05/06/2026"]), Some((vec!["%d/%m/%Y"], true)));
+        assert_eq!(patterns(&["31/12/25", "01/02/24"]), one("%d/%m/%y"));
+        assert_eq!(patterns(&["31.12.25"]), one("%d.%m.%y"));
+        assert_eq!(patterns(&["10/20/30", "40/50/60"]), None);
+        assert_eq!(patterns(&["5.1.2"]), None);
         assert_eq!(patterns(&["Jun 12 1998"]), one("%b %d %Y"));
         assert_eq!(
             patterns(&["April 4th, 2015", "May 31st, 2010"]),

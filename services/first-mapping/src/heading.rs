@@ -95,14 +95,19 @@ impl Heading {
         if let Some(bracket) = bracket {
             heading.unit = unit(bracket);
             heading.currency = currency(bracket);
+            heading.language = is_language(bracket).then(|| bracket.to_owned());
         }
-        let is_said = heading.unit.is_some() || heading.currency.is_some();
+        let is_said =
+            heading.unit.is_some() || heading.currency.is_some() || heading.language.is_some();
         let rest = match bracket {
             Some(bracket) if !is_said && !bracket.contains('.') => format!("{name} {bracket}"),
             _ => name.to_owned(),
         };
         let rest = heading.without_language(&rest);
-        heading.words = words(&rest);
+        heading.words = match unit_at_end(&rest) {
+            Some((before, unit)) => format!("{}_{unit}", words(before)),
+            None => words(&rest),
+        };
         if let Some((_, code)) = CURRENCY_SIGNS.iter().find(|(sign, _)| rest.contains(sign)) {
             heading.currency = Some((*code).to_owned());
         }
@@ -130,6 +135,9 @@ impl Heading {
         if CURRENCIES.contains(&code.as_str()) {
             self.currency = Some(code);
             self.words = stem.strip_suffix("_in").unwrap_or(stem).to_owned();
+        } else if LANGUAGES.contains(&last) {
+            self.language = Some(last.to_owned());
+            self.words = stem.to_owned();
         } else if let Some((_, unit)) = UNITS.iter().find(|(word, _)| *word == last) {
             // It stays a word, too: whether it is a unit depends on the values.
             self.unit = Some((*unit).to_owned());
@@ -139,7 +147,9 @@ impl Heading {
     /// The words without a last one that is a unit, and without `value` there.
     pub(super) fn without_unit(&self) -> &str {
         let words = match self.words.rsplit_once('_') {
-            Some((stem, last)) if UNITS.iter().any(|(word, _)| *word == last) => stem,
+            Some((stem, last)) if UNITS.iter().any(|(word, _)| *word == last) => {
+                stem.strip_suffix("_in").unwrap_or(stem)
+            }
             _ => &self.words,
         };
         words.strip_suffix("_value").unwrap_or(words)
@@ -187,7 +197,7 @@ fn bracket(name: &str) -> (&str, Option<&str>) {
     for (open, close) in [('(', ')'), ('[', ']')] {
         let inside = name.strip_suffix(close);
         if let Some((before, inside)) = inside.and_then(|inside| inside.rsplit_once(open))
-            && before.ends_with(' ')
+            && (before.ends_with(' ') || (!before.is_empty() && is_language(inside)))
         {
             return (before.trim(), Some(inside.trim()));
         }
@@ -209,6 +219,27 @@ fn currency(text: &str) -> Option<String> {
     sign.map(|(_, code)| (*code).to_owned()).or_else(|| {
         (Currency::parse(&code).is_ok() && CURRENCIES.contains(&code.as_str())).then_some(code)
     })
+}
+
+/// A name and the unit that is its last word, in small letters, as far as the sign before it tells the word
+/// from its letters: `level in dB`.
+fn unit_at_end(name: &str) -> Option<(&str, String)> {
+    let (before, last) = name.trim().rsplit_once([' ', '_', '/', ','])?;
+    let word = last.to_lowercase();
+    let is_unit = UNITS.iter().any(|(known, _)| *known == word);
+    (is_unit && !before.trim().is_empty()).then_some((before, word))
+}
+
+/// The languages of headings. Some that are words of other meanings are left out.
+const LANGUAGES: [&str; 12] = [
+    "en", "de", "fr", "es", "it", "nl", "pl", "sv", "da", "cs", "fi", "hu",
+];
+
+/// Returns true for a language, also with its country in any form: `en`, `en-gb`, `EN_US`.
+fn is_language(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    let (language, country) = text.split_once(['-', '_']).unwrap_or((&text, "xx"));
+    LANGUAGES.contains(&language) && country.len() == 2 && country.chars().all(char::is_alphabetic)
 }
 
 /// Returns true for a language with its country: `en_US`.
@@ -281,5 +312,15 @@ mod tests {
             [None, None, Some("de_DE")],
         );
         reads("Attribute 1 value(s)", "attribute_1_value_s", [None; 3]);
+        reads("name(en-gb)", "name", [None, None, Some("en-gb")]);
+        reads("Bezeichnung (DE)", "bezeichnung", [None, None, Some("DE")]);
+        reads("name_de", "name", [None, None, Some("de")]);
+        reads(
+            "Noise level in dB",
+            "noise_level_in_db",
+            [Some("dB"), None, None],
+        );
+        reads("batteryMAh", "battery_mah", [Some("mAh"), None, None]);
+        assert_eq!(Heading::of("Länge in mm").without_unit(), "lange");
     }
 }

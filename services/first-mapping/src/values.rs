@@ -200,7 +200,7 @@ trait ByLength: Iterator<Item = (&'static str, &'static str)> + Sized {
 impl<I: Iterator<Item = (&'static str, &'static str)>> ByLength for I {}
 
 /// Words for yes and no.
-const BOOLEANS: [(&str, &str); 12] = [
+const BOOLEANS: [(&str, &str); 16] = [
     ("true", "false"),
     ("yes", "no"),
     ("ja", "nein"),
@@ -213,6 +213,10 @@ const BOOLEANS: [(&str, &str); 12] = [
     ("verdadero", "falso"),
     ("vero", "falso"),
     ("y", "n"),
+    ("x", "-"),
+    ("\u{2713}", "\u{2717}"),
+    ("\u{2714}", "\u{2718}"),
+    ("\u{2611}", "\u{2610}"),
 ];
 
 /// The words for yes and no that the values are, in small letters.

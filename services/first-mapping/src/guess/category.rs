@@ -8,11 +8,26 @@ use crate::paths::Facts;
 const LEVELS: [&str; 9] = [" > ", ">", "&gt;", " » ", " / ", " :: ", "|", "/", "\\"];
 /// Several categories are separated by one of these.
 const CATEGORIES: [&str; 4] = [", ", ",", ";", "|"];
+/// Words for categories in numbered columns, and for their levels.
+const CATEGORY_WORDS: [&str; 8] = [
+    "category",
+    "kategorie",
+    "categorie",
+    "categoria",
+    "kategoria",
+    "warengruppe",
+    "produktgruppe",
+    "hauptgruppe",
+];
+const LEVEL_WORDS: [&str; 5] = ["level", "ebene", "niveau", "stufe", "lvl"];
 /// What facets of products begin with where they are its categories.
 const FACET: &str = "category:";
 
 impl Finder<'_> {
     pub(super) fn category(&mut self) -> Guess {
+        if let Some(levels) = self.numbered_categories() {
+            return levels;
+        }
         let text = |facts: &Facts| {
             facts.texts * 2 > facts.known && facts.signs().is_none() && !facts.are_addresses()
         };
@@ -47,6 +62,35 @@ impl Finder<'_> {
             None => self.with_parent("category", &[self.bare(&path)], own),
         };
         remarked("category", value, &remarks)
+    }
+
+    /// The category of numbered columns, `Category level 1`: its levels, or the first of several.
+    fn numbered_categories(&mut self) -> Option<Guess> {
+        let all = self.paths.all().filter(|(path, facts)| {
+            !facts.listed && !self.is_taken(path) && is_numbered(&facts.heading.words)
+        });
+        let columns: Vec<(String, &Facts)> =
+            all.map(|(path, facts)| (path.to_owned(), facts)).collect();
+        let (path, first) = columns.first()?;
+        if columns.len() < 2 || first.texts * 2 <= first.known || first.signs().is_some() {
+            return None;
+        }
+        let paths: Vec<String> = columns.iter().map(|(path, _)| self.bare(path)).collect();
+        self.taken
+            .extend(columns.iter().map(|(path, _)| path.clone()));
+        let has_levels = |(_, facts): &(String, &Facts)| {
+            let path = |text: &str| LEVELS.iter().any(|sign| text.contains(sign));
+            facts.all().any(path)
+        };
+        if columns.iter().any(has_levels) {
+            let mut remarks = vec!["each column is a category; the first is taken".to_owned()];
+            let value = self.one_category(path, first, &mut remarks);
+            return Some(remarked("category", with_default(&value), &remarks));
+        }
+        let value = format!("{{ levels = {}{DEFAULT} }}", super::texts::list(&paths));
+        let remark =
+            "each column seems to be a level; if each is a category, from with the first of them";
+        Some(unsure("category", value, remark))
     }
 
     /// The number of rows that may have a path: of what all lines of a product share its first.
@@ -99,6 +143,22 @@ impl Finder<'_> {
         }
         super::texts::field(&self.at(path), &settings)
     }
+}
+
+/// Returns true for the heading of one of several columns with categories: `category_level_2`.
+fn is_numbered(words: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let Some(stem) = words.strip_suffix(is_digit) else {
+        return false;
+    };
+    let stem = stem.trim_end_matches('_');
+    let stem = LEVEL_WORDS
+        .iter()
+        .find_map(|word| stem.strip_suffix(word))
+        .unwrap_or(stem)
+        .trim_end_matches('_');
+    let stem = stem.strip_prefix("product_").unwrap_or(stem);
+    CATEGORY_WORDS.contains(&stem)
 }
 
 /// What rows without a category get.

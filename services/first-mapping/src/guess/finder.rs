@@ -10,9 +10,9 @@ use crate::meanings::{self, rank};
 use crate::paths::{Facts, Paths};
 use crate::values::Signs;
 
-/// How well a path fits: how its heading has the meaning, the place of the word, the language, and
-/// the number of steps. The smallest fits best.
-type Fit = (u8, usize, u8, usize);
+/// How well a path fits: how its heading has the meaning, the place of the word, the number of steps,
+/// and the language. The smallest fits best.
+type Fit = (u8, usize, usize, u8);
 
 /// First words of headings that say what the column is of.
 const OF_WHAT: [&str; 12] = [
@@ -163,7 +163,7 @@ fn fit(meaning: &str, path: &str, heading: &Heading) -> Option<Fit> {
         } else {
             (word, depth)
         };
-        Some((kind, order.0, language, order.1))
+        Some((kind, order.0, order.1, language))
     };
     let is_foreign = before.iter().any(owned) || (is_attribute && meaning == "category");
     if !is_foreign {

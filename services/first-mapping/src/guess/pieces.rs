@@ -43,6 +43,15 @@ const UNIT_WORDS: [(&str, &str); 23] = [
     ("DECIBEL", "dB"),
 ];
 
+/// Measures that have the unit of the length, and columns with this unit.
+const MEASURES: [&str; 4] = ["length", "width", "height", "depth"];
+const UNITS_OF_MEASURES: [&str; 4] = [
+    "length_unit",
+    "dimension_unit",
+    "dimensions_unit",
+    "size_unit",
+];
+
 /// The paths of the pieces in the items of a list.
 struct Pieces {
     key: String,
@@ -269,7 +278,9 @@ impl Finder<'_> {
                     && (in_object
                         || *facts == beside
                         || *facts == format!("unit_{words}")
-                        || *facts == format!("{words}_uom"))
+                        || *facts == format!("{words}_uom")
+                        || (MEASURES.contains(&words.as_str())
+                            && UNITS_OF_MEASURES.contains(&facts.as_str())))
             };
             // Of the two words for a unit the one that more rows have.
             let unit = names

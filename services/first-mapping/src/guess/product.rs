@@ -6,8 +6,13 @@ use vitrine_model::product::Kind;
 use super::finder::{has_first, is_secret};
 use super::texts::{field, key_of, one_or_list, quoted, sure, unsure};
 use super::{Finder, Guess, GuessedTable, Guesses};
+use crate::dates::Dates;
 use crate::meanings::rank;
 use crate::paths::Facts;
+
+/// What a list of prices is for.
+const PRICES: &str = "no path may be a name; without name, kind and category the rows are for products that \
+                      another feed describes, found by their sku";
 
 impl Finder<'_> {
     pub(super) fn product(&mut self) -> Guesses {
@@ -22,10 +27,14 @@ impl Finder<'_> {
         let (lists, pairs) = self.pairs_of_columns();
         before.extend(lists);
         let price = self.price();
-        fields.push(self.name(id.as_deref()));
         let isbn = self.look_for("isbn", |facts| !facts.listed);
-        fields.push(kind(isbn.is_some()));
-        fields.push(self.category());
+        if price.is_some() && self.is_without_names() {
+            self.remarks.push(PRICES.to_owned());
+        } else {
+            fields.push(self.name(id.as_deref()));
+            fields.push(kind(isbn.is_some()));
+            fields.push(self.category());
+        }
         fields.extend(self.description());
         fields.extend(self.brand());
         fields.extend(self.sku());
@@ -47,6 +56,21 @@ impl Finder<'_> {
             remarks: std::mem::take(&mut self.remarks),
             ..Guesses::default()
         }
+    }
+
+    /// Whether the rows have numbers of goods but no text that may be a name, as lists of prices.
+    fn is_without_names(&self) -> bool {
+        let number = |facts: &Facts| !facts.listed && facts.are_different();
+        let has_number =
+            self.look_for("gtin", number).is_some() || self.look_for("sku", number).is_some();
+        let may_be_name = |(path, facts): (&str, &Facts)| {
+            let is_text = facts.texts * 2 > facts.known && facts.addresses == 0;
+            let is_plain = facts.signs().is_none() && !facts.all().all(is_article_number);
+            let is_short = facts.values.len() < 3 && facts.known > 3;
+            let is_code = facts.all().all(|text| text.len() <= 3) || is_short;
+            facts.known > 0 && is_text && is_plain && !is_code && !self.is_taken(path)
+        };
+        has_number && !self.paths.all().any(may_be_name)
     }
 
     /// The details of a book.
@@ -239,6 +263,7 @@ impl Finder<'_> {
                 && facts.signs().is_none()
                 && !facts.are_addresses()
                 && facts.texts > 0
+                && Dates::of(facts.all()).is_none()
         };
         let mut found: Vec<String> = Vec::new();
         for meaning in ["description", "short_description"] {

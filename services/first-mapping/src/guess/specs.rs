@@ -104,6 +104,9 @@ impl Finder<'_> {
         if is_secret(path, facts) && (facts.personal || !is_internal(words)) {
             return Left::Secret;
         }
+        if self.is_other_language(path, facts) {
+            return Left::Out(format!("in another language: {}", example(facts)));
+        }
         if let Some(why) = no_spec(path, facts, words) {
             return Left::Out(format!("{why}: {}", example(facts)));
         }
@@ -117,6 +120,14 @@ impl Finder<'_> {
             }
             None => Left::Spec(several(path, facts)),
         }
+    }
+
+    /// Whether a field has the text of a path in another language.
+    fn is_other_language(&self, path: &str, facts: &Facts) -> bool {
+        let mut taken = self.taken.iter().filter(|taken| *taken != path);
+        let words = &facts.heading.words;
+        let same = |other: &Facts| other.heading.words == *words;
+        facts.heading.language.is_some() && taken.any(|taken| self.facts(taken).is_some_and(same))
     }
 
     /// Whether a path is the list itself of which items are taken.
@@ -334,6 +345,7 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
         || words.starts_with("id_")
         || words.ends_with("_id")
         || words.starts_with("meta_");
+    let is_category = meanings::rank("category", words).is_some() && facts.are_numbers();
     if facts.addresses > 0 {
         Some("addresses")
     } else if last.starts_with("@id")
@@ -343,7 +355,7 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
         || last.starts_with("@xmlns")
     {
         Some("of the document")
-    } else if is_internal(words) || is_id {
+    } else if is_internal(words) || is_id || is_category {
         Some("of the shop")
     } else if path.to_lowercase().contains("allergen") {
         Some("beside it stands whether they are in the product")
@@ -354,7 +366,7 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
         || meanings::rank("sale_price", words).is_some()
     {
         Some("another price")
-    } else if meanings::rank("rating", words).is_some() {
+    } else if meanings::rank("rating", words).is_some() && facts.are_mostly_numbers() {
         Some("of ratings")
     } else if ["image_", "bild_"]
         .iter()
@@ -371,7 +383,7 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
 /// The setting that cuts a text with several values.
 fn cut(facts: &Facts) -> Option<Guess> {
     let is_list = meanings::rank("tags", &facts.heading.words).is_some();
-    let signs = [", ", ",", ";", "|"];
+    let signs = [", ", ",", ";", "|", "\n", " / "];
     signs.into_iter().find_map(|sign| {
         let several: Vec<Vec<&str>> = facts
             .all()
@@ -385,7 +397,8 @@ fn cut(facts: &Facts) -> Option<Guess> {
         let single = |piece: &&str| facts.values.contains(*piece);
         let again = several.iter().flatten().any(single) && !several.is_empty();
         let is = !several.is_empty() && short && (is_list || again);
-        is.then(|| sure("cut_at", quoted(sign.trim())))
+        let sign = if sign == "\n" { sign } else { sign.trim() };
+        is.then(|| sure("cut_at", quoted(sign)))
     })
 }
 
@@ -406,12 +419,14 @@ pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
         .map(|step| Heading::read(step))
         .collect();
     let last = headings.last()?;
-    let is_gtin = meanings::rank("gtin", &last.words).is_some() && headings.len() == 1;
+    let alone = headings.len() == 1;
+    let is_gtin = alone && meanings::rank("gtin", &without_what(last.words.clone())).is_some();
     let words: Vec<&str> = headings
         .iter()
         .map(|heading| heading.words.as_str())
         .collect();
     let joined = words.join("_");
+    let joined = if alone { without_what(joined) } else { joined };
     let key = if is_gtin {
         "gtin".to_owned()
     } else {
@@ -423,6 +438,28 @@ pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
         .join("_")
         .replace(['@', '#', ':'], "_");
     (crate::heading::words(&raw) != key).then_some(key)
+}
+
+/// Words without first ones that say what the value is of: `product_weight`, `product_attribute_color`.
+fn without_what(words: String) -> String {
+    let rest = [
+        "product_attribute_",
+        "product_",
+        "variant_",
+        "item_",
+        "attribute_",
+    ]
+    .iter()
+    .find_map(|start| words.strip_prefix(start));
+    let says_nothing = |rest: &str| {
+        let first = rest.split('_').next().unwrap_or_default();
+        let alone = ["id", "type", "name", "code", "number", "group", "condition"];
+        alone.contains(&first) || first.starts_with(|c: char| c.is_ascii_digit())
+    };
+    match rest {
+        Some(rest) if !says_nothing(rest) => rest.to_owned(),
+        _ => words,
+    }
 }
 
 /// The spec key that some words make, if they make one.

@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 47] = [
+const FEEDS: [(&str, usize); 58] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -52,6 +52,17 @@ const FEEDS: [(&str, usize); 47] = [
     ("bazaarvoice.xml", 9),
     ("supplier.json", 7),
     ("icecat-document.json", 9),
+    ("heureka.xml", 10),
+    ("ecwid.csv", 10),
+    ("flags.csv", 7),
+    ("feefo.xml", 6),
+    ("opencart.csv", 10),
+    ("trustedshops.csv", 6),
+    ("dates.csv", 6),
+    ("formulas.csv", 3),
+    ("headings.csv", 15),
+    ("prices.csv", 4),
+    ("levels.csv", 9),
 ];
 
 /// The number of lines of a file that are among those of a text.
