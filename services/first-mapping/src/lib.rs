@@ -29,8 +29,13 @@ use formats::KnownFormat;
 use guess::{Guess, GuessedTable, Guesses, quoted};
 use opening::Opened;
 
-/// The number of rows that are looked at.
+/// The number of rows that are looked at first, one after another.
 pub const ROWS: usize = 1000;
+/// The number of rows after these of which some are looked at: one of [`EACH`]. What a feed has of
+/// its last category may stand in no row of its first.
+pub const FURTHER_ROWS: usize = 100_000;
+/// Of so many further rows one is looked at.
+pub const EACH: usize = 50;
 
 /// Reads the first rows of a feed and returns a first mapping as TOML.
 ///

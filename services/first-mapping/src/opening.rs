@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::Value;
 use vitrine_formats::{Feed, FeedError, FeedForm, Format, Row, RowsPath};
 
-use super::ROWS;
 use super::gathered::Lines;
 use super::heading::Heading;
 use super::meanings;
 use super::paths::{Facts, Paths};
+use super::{EACH, FURTHER_ROWS, ROWS};
 
 /// The maximum number of lines above a header that are looked for.
 const MAX_SKIPPED: u64 = 9;
@@ -173,9 +173,17 @@ impl Opened {
                 lines.add(&row, line.bytes);
             }
         }
+        let is_gathered = lines.gathered().is_some();
+        let continued = lines.continued().filter(|_| !is_gathered);
+        if rows == ROWS && !is_gathered && continued.is_none() {
+            for line in feed.by_ref().take(FURTHER_ROWS).step_by(EACH) {
+                if let Row::Object(row) = line.row {
+                    paths.add(&row);
+                }
+            }
+        }
         paths.merge_lists();
         let sheets = feed.sheets().to_vec();
-        let continued = lines.continued().filter(|_| lines.gathered().is_none());
         if let Some(key) = &continued {
             paths = lines.fill(key);
         }

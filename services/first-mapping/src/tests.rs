@@ -211,6 +211,26 @@ fn grouped_numbers_are_read_as_the_file_writes_them() {
     );
 }
 
+#[test]
+fn some_of_the_further_rows_are_looked_at() {
+    use std::fmt::Write as _;
+    let mut feed = String::new();
+    for number in 0..1300 {
+        let facts = if number < 1000 {
+            "\"speed\": 5"
+        } else {
+            "\"speed\": \"n/a\", \"size\": \"5 mm\""
+        };
+        let _ = writeln!(
+            feed,
+            "{{\"id\": {number}, \"name\": \"Lamp {number}\", {facts}}}"
+        );
+    }
+    let (text, _) = mapped("sorted.jsonl", &feed);
+    has(&text, &["unknown = [\"n/a\"]", "path = [\"size\"]"]);
+    assert!(text.contains("guessed from 1006 rows"), "{text}");
+}
+
 /// The folder with the feeds.
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")

@@ -328,6 +328,8 @@ fn is_internal(words: &str) -> bool {
             && words.contains(|c: char| c.is_ascii_digit()))
         || (words.starts_with("option") && words.ends_with("_linked_to"))
         || words.starts_with("included_")
+        // When somebody has changed something of it.
+        || words.ends_with("_at")
 }
 
 fn in_pictures(path: &str) -> bool {
@@ -343,7 +345,9 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
     let last = crate::heading::steps(path).pop().unwrap_or_default();
     let is_id = words == "id"
         || words.starts_with("id_")
-        || words.ends_with("_id")
+        || ["_id", "_sku", "_asin"]
+            .iter()
+            .any(|end| words.ends_with(end))
         || words.starts_with("meta_");
     let is_category = meanings::rank("category", words).is_some() && facts.are_numbers();
     if facts.addresses > 0 {
@@ -397,7 +401,7 @@ fn cut(facts: &Facts) -> Option<Guess> {
         let single = |piece: &&str| facts.values.contains(*piece);
         let again = several.iter().flatten().any(single) && !several.is_empty();
         let is = !several.is_empty() && short && (is_list || again);
-        let sign = if sign == "\n" { sign } else { sign.trim() };
+        let sign = if sign == ", " { "," } else { sign };
         is.then(|| sure("cut_at", quoted(sign)))
     })
 }
