@@ -1,5 +1,7 @@
 //! Guesses about specs: what is left of the columns, and how its values are read.
 
+use std::collections::HashSet;
+
 use vitrine_model::spec::check_key;
 
 use super::finder::{covers, is_secret};
@@ -8,7 +10,7 @@ use super::pieces::yes_and_no;
 use super::texts::{key_of, plain, quoted, rule, sure};
 use super::{Finder, Guess, GuessedTable};
 use crate::dates::Dates;
-use crate::heading::Heading;
+use crate::heading::{Heading, steps};
 use crate::meanings;
 use crate::paths::Facts;
 use crate::values::{booleans, is_picture, number_of, quantities};
@@ -21,6 +23,24 @@ const MANY_ROWS: usize = 20;
 const MAX_PIECE: usize = 40;
 /// First words of headings that a spec key does without.
 const NO_KEYS: [&str; 4] = ["variant", "product", "item", "value"];
+
+/// Names of objects that only say that specs are in them.
+const CONTAINERS: [&str; 14] = [
+    "product",
+    "item",
+    "metadata",
+    "attributes",
+    "specs",
+    "specifications",
+    "properties",
+    "details",
+    "features",
+    "characteristics",
+    "fields",
+    "custom_fields",
+    "eigenschaften",
+    "merkmale",
+];
 
 /// What becomes of a path that no field has.
 enum Left {
@@ -48,13 +68,15 @@ impl Finder<'_> {
         let mut rules: Vec<(Vec<Guess>, Vec<String>)> = Vec::new();
         let mut whole = Vec::new();
         let shared = self.shared();
+        let omitted = self.omitted();
         for (path, facts) in self.paths.all() {
-            match self.left(path, facts) {
+            let called = without_steps(path, &omitted);
+            match self.left(path, &called, facts) {
                 Left::Part => {}
                 Left::Spec(_) if shared.iter().any(|column| column == path) => {
                     whole.push(path.to_owned());
                 }
-                Left::Spec(settings) if settings.is_empty() => match renamed(path, path) {
+                Left::Spec(settings) if settings.is_empty() => match renamed(&called, &called) {
                     None => include.push(included(path)),
                     Some(key) => rename.push(sure(&key_of(plain(path)), quoted(&key))),
                 },
@@ -68,7 +90,7 @@ impl Finder<'_> {
                 Left::Secret => include.push(format!("# {path} is not for shoppers")),
             }
         }
-        let mut tables = vec![heading(&include)];
+        let mut tables = vec![heading(&omitted, &include)];
         if !rename.is_empty() {
             tables.push(GuessedTable {
                 setting: "[product.specs.rename]".to_owned(),
@@ -92,8 +114,34 @@ impl Finder<'_> {
         variants.map_or(Vec::new(), |variants| variants.gathered.first.clone())
     }
 
-    /// What becomes of a path.
-    fn left(&self, path: &str, facts: &Facts) -> Left {
+    /// The steps that only say that specs are in them, and without which the keys still differ.
+    fn omitted(&self) -> Vec<String> {
+        let all = self.paths.all();
+        let specs =
+            all.filter(|(path, facts)| matches!(self.left(path, path, facts), Left::Spec(_)));
+        let specs: Vec<Vec<String>> = specs.map(|(path, _)| steps(path)).collect();
+        let mut omitted: Vec<String> = Vec::new();
+        for step in specs.iter().flat_map(|steps| &steps[..steps.len() - 1]) {
+            let is_known = omitted.contains(step);
+            if is_known || !CONTAINERS.contains(&Heading::read(step).words.as_str()) {
+                continue;
+            }
+            omitted.push(step.clone());
+            let mut keys = HashSet::new();
+            let is_other = |steps: &Vec<String>| {
+                let left = steps.iter().filter(|step| !omitted.contains(step));
+                let left: Vec<&str> = left.map(String::as_str).collect();
+                !left.is_empty() && keys.insert(left.join("_").to_lowercase())
+            };
+            if !specs.iter().all(is_other) {
+                omitted.pop();
+            }
+        }
+        omitted
+    }
+
+    /// What becomes of a path, which is called as another one.
+    fn left(&self, path: &str, called: &str, facts: &Facts) -> Left {
         let words = &facts.heading.words;
         if self.is_taken(path) || self.is_in_taken_list(path) || self.pieces_of(path) {
             return Left::Part;
@@ -111,14 +159,14 @@ impl Finder<'_> {
             return Left::Out(format!("{why}: {}", example(facts)));
         }
         match self.reading(facts) {
-            Some(settings) => Left::Spec(keyed(path, settings)),
+            Some(settings) => Left::Spec(keyed(called, settings)),
             None if facts.length() > MAX_SPEC_CHARACTERS => {
                 Left::Out(format!("long texts: {}", example(facts)))
             }
             None if self.tells_apart(facts) => {
                 Left::Out(format!("differs in every row: {}", example(facts)))
             }
-            None => Left::Spec(several(path, facts)),
+            None => Left::Spec(several(called, facts)),
         }
     }
 
@@ -333,7 +381,7 @@ fn is_internal(words: &str) -> bool {
 }
 
 fn in_pictures(path: &str) -> bool {
-    let steps = crate::heading::steps(path);
+    let steps = steps(path);
     let before = steps.iter().take(steps.len().saturating_sub(1));
     before
         .into_iter()
@@ -342,7 +390,7 @@ fn in_pictures(path: &str) -> bool {
 
 /// Why a path is no spec, whatever its values.
 fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
-    let last = crate::heading::steps(path).pop().unwrap_or_default();
+    let last = steps(path).pop().unwrap_or_default();
     let is_id = words == "id"
         || words.starts_with("id_")
         || ["_id", "_sku", "_asin"]
@@ -408,7 +456,7 @@ fn cut(facts: &Facts) -> Option<Guess> {
 
 /// Returns true for a path in something that has values of its own, as shipping has a price.
 fn is_elsewhere(path: &str) -> bool {
-    let steps = crate::heading::steps(path);
+    let steps = steps(path);
     let before = steps.iter().take(steps.len().saturating_sub(1));
     before
         .into_iter()
@@ -417,7 +465,7 @@ fn is_elsewhere(path: &str) -> bool {
 
 /// The key of a path, which is called as another one, if the steps of the path do not make it.
 pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
-    let headings: Vec<Heading> = crate::heading::steps(called)
+    let headings: Vec<Heading> = steps(called)
         .iter()
         .filter(|step| *step != "#text")
         .map(|step| Heading::read(step))
@@ -438,9 +486,7 @@ pub(super) fn renamed(path: &str, called: &str) -> Option<String> {
         spec_key(&joined).or_else(|| spec_key(words.last()?))?
     };
     // The key that the steps make by themselves.
-    let raw = crate::heading::steps(path)
-        .join("_")
-        .replace(['@', '#', ':'], "_");
+    let raw = steps(path).join("_").replace(['@', '#', ':'], "_");
     (crate::heading::words(&raw) != key).then_some(key)
 }
 
@@ -475,20 +521,36 @@ pub(super) fn spec_key(words: &str) -> Option<String> {
     check_key(&key).is_ok().then_some(key)
 }
 
+/// A path without some of its steps.
+fn without_steps(path: &str, omitted: &[String]) -> String {
+    let mut left = String::new();
+    for step in steps(path) {
+        if !omitted.contains(&step) {
+            vitrine_formats::push_key(&mut left, &step);
+        }
+    }
+    left
+}
+
 /// A path in the list of those that are specs.
 fn included(path: &str) -> String {
     format!("{},", quoted(plain(path)))
 }
 
 /// The table of the specs with a list of their paths.
-fn heading(include: &[String]) -> GuessedTable {
+fn heading(omitted: &[String], include: &[String]) -> GuessedTable {
     let on_bad = sure("on_bad", "\"drop_value\"".to_owned());
     let auto = sure("auto", "false".to_owned());
     let lines: Vec<String> = include.iter().map(|line| format!("  {line}\n")).collect();
     let value = format!("[\n{}]", lines.concat());
     let remark = "these columns become specs, and those of the rules below; without its first # a line does, too";
+    let mut lines = vec![on_bad, auto];
+    if !omitted.is_empty() {
+        lines.push(sure("omit", super::texts::list(omitted)));
+    }
+    lines.push(super::texts::unsure("include", value, remark));
     GuessedTable {
         setting: "[product.specs]".to_owned(),
-        lines: vec![on_bad, auto, super::texts::unsure("include", value, remark)],
+        lines,
     }
 }
