@@ -175,11 +175,14 @@ fn has_days(value: &str, pattern: &str) -> bool {
         .filter_map(|digits| digits.parse().ok())
         .collect();
     let are_days = |month: &u32, day: &u32| (1..=12).contains(month) && (1..=31).contains(day);
-    // A year of two digits has both, and days have: 5.1.2 is the number of a version.
+    // 5.1.2 is the number of a version.
+    let mut pieces = value.split(|c: char| !c.is_ascii_digit());
     let is_short = !pattern.ends_with("%y")
-        || value
-            .split(|c: char| !c.is_ascii_digit())
-            .all(|digits| digits.len() == 2);
+        || (pieces
+            .clone()
+            .next_back()
+            .is_some_and(|year| year.len() == 2)
+            && (value.contains('/') || pieces.all(|digits| digits.len() == 2)));
     is_short
         && match (pattern.get(..2), numbers.as_slice()) {
             (Some("%d"), [day, month, ..]) if pattern.contains("%m") => are_days(month, day),
@@ -225,6 +228,7 @@ mod tests {
         assert_eq!(patterns(&["05/06/2026"]), Some((vec!["%d/%m/%Y"], true)));
         assert_eq!(patterns(&["31/12/25", "01/02/24"]), one("%d/%m/%y"));
         assert_eq!(patterns(&["31.12.25"]), one("%d.%m.%y"));
+        assert_eq!(patterns(&["1/15/26", "12/5/25"]), one("%m/%d/%y"));
         assert_eq!(patterns(&["10/20/30", "40/50/60"]), None);
         assert_eq!(patterns(&["5.1.2"]), None);
         assert_eq!(patterns(&["Jun 12 1998"]), one("%b %d %Y"));

@@ -83,8 +83,18 @@ impl Heading {
     /// Reads the last step of a path that is a name.
     pub(super) fn of(path: &str) -> Self {
         let steps = steps(path);
-        let last = steps.iter().rev().find(|step| *step != "#text");
-        Self::read(last.map_or("", String::as_str))
+        let mut steps = steps.iter().rev().filter(|step| *step != "#text");
+        let mut heading = Self::read(steps.next().map_or("", String::as_str));
+        // `dimensions_mm.width`; a single letter may be anything.
+        let around = steps.next().map(|step| Self::read(step));
+        let named = around.filter(|around| {
+            let last = around.words.rsplit_once('_');
+            last.is_some_and(|(_, last)| last.len() > 1)
+        });
+        if heading.unit.is_none() && heading.currency.is_none() {
+            heading.unit = named.and_then(|around| around.unit);
+        }
+        heading
     }
 
     /// Reads a name.
@@ -112,6 +122,12 @@ impl Heading {
             heading.currency = Some((*code).to_owned());
         }
         heading.take_last_word();
+        let first = heading.words.split_once('_');
+        let first = first.map(|(code, rest)| (code.to_uppercase(), rest.to_owned()));
+        if let Some((code, rest)) = first.filter(|(code, _)| CURRENCIES.contains(&code.as_str())) {
+            heading.currency = Some(code);
+            heading.words = rest;
+        }
         heading
     }
 
@@ -235,9 +251,18 @@ const LANGUAGES: [&str; 12] = [
     "en", "de", "fr", "es", "it", "nl", "pl", "sv", "da", "cs", "fi", "hu",
 ];
 
+/// The names of languages in headings: `Name (English)`.
+const LANGUAGE_NAMES: [&str; 10] = [
+    "english", "german", "deutsch", "french", "francais", "spanish", "espanol", "italian",
+    "italiano", "polski",
+];
+
 /// Returns true for a language, also with its country in any form: `en`, `en-gb`, `EN_US`.
 fn is_language(text: &str) -> bool {
     let text = text.trim().to_lowercase();
+    if LANGUAGE_NAMES.contains(&text.as_str()) {
+        return true;
+    }
     let (language, country) = text.split_once(['-', '_']).unwrap_or((&text, "xx"));
     LANGUAGES.contains(&language) && country.len() == 2 && country.chars().all(char::is_alphabetic)
 }
@@ -312,6 +337,8 @@ mod tests {
             [None, None, Some("de_DE")],
         );
         reads("Attribute 1 value(s)", "attribute_1_value_s", [None; 3]);
+        reads("USD Unit Price", "unit_price", [None, Some("USD"), None]);
+        reads("Name (English)", "name", [None, None, Some("English")]);
         reads("name(en-gb)", "name", [None, None, Some("en-gb")]);
         reads("Bezeichnung (DE)", "bezeichnung", [None, None, Some("DE")]);
         reads("name_de", "name", [None, None, Some("de")]);
@@ -321,6 +348,8 @@ mod tests {
             [Some("dB"), None, None],
         );
         reads("batteryMAh", "battery_mah", [Some("mAh"), None, None]);
+        reads("dimensions_mm.width", "width", [Some("mm"), None, None]);
+        reads("plan_b.width", "width", [None; 3]);
         assert_eq!(Heading::of("Länge in mm").without_unit(), "lange");
     }
 }

@@ -92,6 +92,12 @@ impl Finder<'_> {
                 remarks.push("some amounts have more decimals than the currency".to_owned());
             }
         }
+        if let Some(shown) = self.shown_with_decimals(&paths[0]) {
+            settings.push("divide = 100".to_owned());
+            remarks.push(format!(
+                "divide = 100, because {shown} has the same digits with decimals"
+            ));
+        }
         settings.push(ON_BAD.to_owned());
         let names: Vec<String> = paths.iter().map(|path| self.bare(path)).collect();
         let amount = field(&super::texts::one_or_list(&names), &settings);
@@ -103,6 +109,34 @@ impl Finder<'_> {
             currency,
             remarks,
         }
+    }
+
+    /// The path beside a price in cents that shows it with its decimals: 3990 and 39,90 €.
+    fn shown_with_decimals(&self, path: &str) -> Option<&str> {
+        let facts = self.facts(path)?;
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if facts.known == 0 || !facts.all().all(is_digits) {
+            return None;
+        }
+        let digits = |text: &str| {
+            text.chars()
+                .filter(char::is_ascii_digit)
+                .collect::<String>()
+        };
+        let (parent, _) = path.rsplit_once('.').unwrap_or(("", path));
+        let beside =
+            |other: &str| other.rsplit_once('.').map_or("", |(parent, _)| parent) == parent;
+        let mut others = self.paths.all();
+        let (found, _) = others.find(|(other, shown)| {
+            let is_amount = |text: &str| {
+                Amount::read(text).is_some_and(|amount| amount.number.contains([',', '.']))
+            };
+            let same = |text: &str| facts.values.contains(&digits(text));
+            beside(other)
+                && shown.known > 0
+                && shown.all().all(|text| is_amount(text) && same(text))
+        })?;
+        Some(found)
     }
 
     /// The currency of the price at a path.

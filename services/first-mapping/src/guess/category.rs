@@ -118,10 +118,12 @@ impl Finder<'_> {
             remarks.push(format!("the first facet that begins with {FACET:?}"));
             return super::texts::field(&self.at(path), &settings);
         }
-        let levels = LEVELS
-            .iter()
-            .find(has)
-            .map(|sign| if *sign == "&gt;" { ">" } else { *sign });
+        let levels = LEVELS.iter().find(has).copied();
+        let words = &facts.heading.words;
+        let is_path = words.ends_with("path") || words.ends_with("pfad");
+        let levels = levels
+            .or(Some(";").filter(|sign| is_path && has(&sign)))
+            .map(|sign| if sign == "&gt;" { ">" } else { sign });
         if let Some(sign) = several_categories(facts, levels) {
             let pick = if are_nested(facts, sign, levels) {
                 "deepest"

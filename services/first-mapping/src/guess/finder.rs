@@ -141,7 +141,10 @@ fn fit(meaning: &str, path: &str, heading: &Heading) -> Option<Fit> {
         .collect();
     let (last, before) = names.split_last()?;
     let owned = |step: &String| {
-        let mut owners = OWNERS.iter().filter(|owner| !meaning.ends_with(**owner));
+        let own = |owner: &&&str| {
+            meaning.ends_with(**owner) || owner.split('_').next() == meaning.split('_').next()
+        };
+        let mut owners = OWNERS.iter().filter(|owner| !own(owner));
         owners.any(|owner| rank(owner, step).is_some())
     };
     let is_attribute = all.last().is_some_and(|step| step.starts_with('@'));
@@ -165,7 +168,9 @@ fn fit(meaning: &str, path: &str, heading: &Heading) -> Option<Fit> {
         };
         Some((kind, order.0, order.1, language))
     };
-    let is_foreign = before.iter().any(owned) || (is_attribute && meaning == "category");
+    // An attribute `type` says what its element is.
+    let is_type = is_attribute && (last == "type" || !before.is_empty());
+    let is_foreign = before.iter().any(owned) || (is_type && meaning == "category");
     if !is_foreign {
         let whole = rank(meaning, last);
         if let Some(word) = whole.or_else(|| rank(meaning, heading.without_unit())) {
@@ -175,6 +180,10 @@ fn fit(meaning: &str, path: &str, heading: &Heading) -> Option<Fit> {
             .iter()
             .filter_map(|what| last.strip_prefix(&format!("{what}_")));
         if let Some(word) = of_what.filter_map(|rest| rank(meaning, rest)).min() {
+            return found(1, word);
+        }
+        // The first of several columns.
+        if let Some(word) = last.strip_suffix('1').and_then(|rest| rank(meaning, rest)) {
             return found(1, word);
         }
     }

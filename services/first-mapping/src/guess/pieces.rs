@@ -293,7 +293,12 @@ impl Finder<'_> {
     }
 
     /// The rule for a number with its unit beside it.
-    pub(super) fn rule_with_unit(&self, path: &str, unit: &str) -> GuessedTable {
+    pub(super) fn rule_with_unit(
+        &self,
+        path: &str,
+        unit: &str,
+        omitted: &[String],
+    ) -> GuessedTable {
         let mut lines = vec![sure("path", quoted(path)), sure("unit_from", quoted(unit))];
         let is_value = meanings::rank("piece_value", &Heading::of(path).words).is_some();
         let of = if is_value {
@@ -301,7 +306,8 @@ impl Finder<'_> {
         } else {
             path
         };
-        let key = super::specs::renamed(path, of);
+        let of = super::specs::without_steps(of, omitted);
+        let key = super::specs::renamed(path, &of);
         lines.extend(key.map(|key| sure("key", quoted(&key))));
         let words = self
             .facts(unit)

@@ -73,9 +73,13 @@ impl Finder<'_> {
     }
 
     fn signs_of_review(&mut self) -> Option<Signs> {
-        let rating = self.find("rating", |facts| {
+        let stars = self.find("rating", |facts| {
             facts.are_mostly_numbers() && is_scale(facts) && !facts.listed
-        })?;
+        });
+        let rating = match stars {
+            Some(stars) => stars,
+            None => self.find("recommended", |facts| !facts.listed && is_flag(facts))?,
+        };
         let title = self.look_for("review_title", is_written);
         let bodies = self.ranked("body", is_written).into_iter();
         let body = bodies.into_iter().find(|path| Some(path) != title.as_ref());
@@ -135,6 +139,17 @@ impl Finder<'_> {
             .strip_suffix(".#text")
             .map(|element| [format!("{element}.@min"), format!("{element}.@max")]);
         let scale = beside.filter(|scale| scale.iter().all(|path| self.facts(path).is_some()));
+        let words = self.facts(path).filter(|facts| !facts.are_mostly_numbers());
+        let words = words.and_then(|facts| booleans(facts.all()));
+        if let Some([yes, no]) = words {
+            let stars =
+                |words: Vec<String>, stars| words.into_iter().map(move |word| (word, stars));
+            let values: Vec<(String, &str)> = stars(yes, "5").chain(stars(no, "1")).collect();
+            let values = super::texts::table(&values);
+            let value = format!("{{ from = {}, values = {values} }}", self.at(path));
+            let remark = "no path has stars; yes becomes 5, and no becomes 1";
+            return unsure("rating", value, remark);
+        }
         match scale {
             Some(scale) => sure(
                 "rating",
@@ -148,7 +163,11 @@ impl Finder<'_> {
     fn id_of_review(&mut self, signs: &Signs, email: Option<&str>) -> Guess {
         let rows = self.paths.rows();
         let fits = |facts: &Facts| {
-            facts.known == rows && facts.are_different() && !facts.listed && !facts.personal
+            let words = facts.heading.words.as_str();
+            // A product that has one review here.
+            let of_product = words != "id" && meanings::rank("reviewed", words).is_some();
+            let is_own = facts.are_different() && !facts.listed && !facts.personal;
+            facts.known == rows && is_own && !of_product
         };
         if let Some(path) = self.find("review_id", fits) {
             return sure("external_id", quoted(&path));
@@ -187,7 +206,9 @@ impl Finder<'_> {
     fn author(&mut self, email: Option<&str>) -> Option<Guess> {
         let single = |facts: &Facts| !facts.listed && facts.known > 0;
         let id = self.find("author_id", |facts| single(facts) && !facts.personal);
-        let name = self.find("author_name", |facts| single(facts) && !facts.personal);
+        let name = self.find("author_name", |facts| {
+            single(facts) && !facts.personal && !facts.are_numbers()
+        });
         let id = match (id, email) {
             (Some(id), _) => Some(format!("id = {}", self.at(&id))),
             // Nobody sees the address, and one author is one.
@@ -285,7 +306,14 @@ impl Finder<'_> {
         let left = self
             .paths
             .all()
-            .filter(|(path, facts)| facts.known > 0 && !self.is_taken(path));
+            .filter(|(path, facts)| facts.known > 0 && !self.is_taken(path))
+            .filter(|(_, facts)| {
+                // What belongs to people is no fact about them to be shown.
+                let about = ["reviewer_", "customer_"];
+                let words = &facts.heading.words;
+                let bare = about.iter().find_map(|start| words.strip_prefix(start));
+                !facts.personal && !meanings::mentions("private", bare.unwrap_or(words))
+            });
         let left: Vec<&str> = left.map(|(path, _)| plain(path)).collect();
         let all = left.join(", ");
         (!left.is_empty()).then(|| {

@@ -25,7 +25,8 @@ const MAX_PIECE: usize = 40;
 const NO_KEYS: [&str; 4] = ["variant", "product", "item", "value"];
 
 /// Names of objects that only say that specs are in them.
-const CONTAINERS: [&str; 14] = [
+const CONTAINERS: [&str; 15] = [
+    "node",
     "product",
     "item",
     "metadata",
@@ -57,10 +58,11 @@ enum Left {
 impl Finder<'_> {
     /// The table of the specs, and its rules.
     pub(super) fn specs(&mut self, pairs: Vec<GuessedTable>) -> Vec<GuessedTable> {
+        let omitted = self.omitted();
         let beside = self.units_beside();
         let of_units: Vec<GuessedTable> = beside
             .iter()
-            .map(|(path, unit)| self.rule_with_unit(path, unit))
+            .map(|(path, unit)| self.rule_with_unit(path, unit, &omitted))
             .collect();
         self.taken
             .extend(beside.into_iter().flat_map(|(path, unit)| [path, unit]));
@@ -68,7 +70,6 @@ impl Finder<'_> {
         let mut rules: Vec<(Vec<Guess>, Vec<String>)> = Vec::new();
         let mut whole = Vec::new();
         let shared = self.shared();
-        let omitted = self.omitted();
         for (path, facts) in self.paths.all() {
             let called = without_steps(path, &omitted);
             match self.left(path, &called, facts) {
@@ -414,6 +415,7 @@ fn no_spec(path: &str, facts: &Facts, words: &str) -> Option<&'static str> {
     } else if is_elsewhere(path) {
         Some("of something else")
     } else if are_prices(path)
+        || is_of_price(path)
         || meanings::rank("price", words).is_some()
         || meanings::rank("sale_price", words).is_some()
     {
@@ -452,6 +454,15 @@ fn cut(facts: &Facts) -> Option<Guess> {
         let sign = if sign == ", " { "," } else { sign };
         is.then(|| sure("cut_at", quoted(sign)))
     })
+}
+
+/// Returns true for a path in a price: how it is shown, or what it was.
+fn is_of_price(path: &str) -> bool {
+    let steps = steps(path);
+    let before = steps.iter().take(steps.len().saturating_sub(1));
+    before
+        .into_iter()
+        .any(|step| meanings::rank("price", &Heading::read(step).words).is_some())
 }
 
 /// Returns true for a path in something that has values of its own, as shipping has a price.
@@ -522,7 +533,7 @@ pub(super) fn spec_key(words: &str) -> Option<String> {
 }
 
 /// A path without some of its steps.
-fn without_steps(path: &str, omitted: &[String]) -> String {
+pub(super) fn without_steps(path: &str, omitted: &[String]) -> String {
     let mut left = String::new();
     for step in steps(path) {
         if !omitted.contains(&step) {

@@ -4,7 +4,7 @@
 use super::*;
 
 /// The feeds, and the number of wanted fields that their first mapping has.
-const FEEDS: [(&str, usize); 58] = [
+const FEEDS: [(&str, usize); 64] = [
     ("shopify.csv", 15),
     ("shopify-classic.csv", 12),
     ("woocommerce.csv", 13),
@@ -63,6 +63,12 @@ const FEEDS: [(&str, usize); 58] = [
     ("headings.csv", 15),
     ("prices.csv", 4),
     ("levels.csv", 9),
+    ("rest-api.json", 10),
+    ("faire.csv", 8),
+    ("graphql.json", 9),
+    ("plenty.csv", 10),
+    ("votes.jsonl", 7),
+    ("attributes.xml", 7),
 ];
 
 /// The number of lines of a file that are among those of a text.

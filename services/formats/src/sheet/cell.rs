@@ -57,13 +57,12 @@ impl Shown {
             return Self::Padded(code.len());
         }
         let signs = Signs::of(code);
-        match (signs.elapsed, signs.date, signs.time) {
-            (true, ..) => Self::Duration,
+        match (signs.other, signs.date, signs.time) {
+            (Some(Self::Duration), ..) => Self::Duration,
             (_, true, true) => Self::DateTime,
             (_, true, false) => Self::Date,
             (_, false, true) => Self::Time,
-            (_, false, false) if signs.percent => Self::Percent,
-            (_, false, false) => Self::Number,
+            (other, false, false) => other.unwrap_or_default(),
         }
     }
 
@@ -85,8 +84,8 @@ impl Shown {
 struct Signs {
     date: bool,
     time: bool,
-    elapsed: bool,
-    percent: bool,
+    /// A duration or a percentage.
+    other: Option<Shown>,
 }
 
 impl Signs {
@@ -104,13 +103,15 @@ impl Signs {
                         .take_while(|letter| *letter != ']')
                         .collect();
                     let inside = inside.to_ascii_lowercase();
-                    signs.elapsed |= matches!(inside.trim_end_matches(['h', 'm', 's']), "")
-                        && !inside.is_empty();
+                    let units = inside.trim_end_matches(['h', 'm', 's']);
+                    if units.is_empty() && !inside.is_empty() {
+                        signs.other = Some(Shown::Duration);
+                    }
                 }
                 'y' | 'Y' | 'd' | 'D' => signs.date = true,
                 'h' | 'H' | 's' | 'S' => signs.time = true,
                 'm' | 'M' => months_or_minutes = true,
-                '%' => signs.percent = true,
+                '%' => signs.other = signs.other.or(Some(Shown::Percent)),
                 // `General` has none of them; AM/PM has an M.
                 'A' | 'a' => {
                     signs.time |= letters.as_str().to_ascii_lowercase().starts_with("m/pm");
@@ -352,9 +353,6 @@ mod tests {
             ("0.6041666666666666", Shown::Time, false, "14:30:00"),
             ("0.6041666666666666", Shown::Time, true, "14:30:00"),
             ("0.5", Shown::DateTime, false, "12:00:00"),
-            ("0.125", Shown::Percent, false, "12.5%"),
-            ("0.07", Shown::Percent, false, "7%"),
-            ("-1", Shown::Percent, false, "-100%"),
             ("0.9999999999", Shown::Time, false, "24:00:00"),
             ("1.5", Shown::Duration, true, "36:00:00"),
             ("-0.25", Shown::Duration, true, "-06:00:00"),
@@ -383,6 +381,14 @@ mod tests {
             );
         }
         assert_eq!(number("many", Shown::Number, false), None);
+    }
+
+    #[test]
+    fn percentages_keep_all_their_digits() {
+        for (written, expected) in [("0.125", "12.5%"), ("0.07", "7%"), ("-1", "-100%")] {
+            let shown = number(written, Shown::Percent, false);
+            assert_eq!(shown, Some(Cell::text(expected.to_owned())), "{written}");
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) struct Settings {
 /// Where the rows that are added come from.
 #[derive(Debug)]
 enum RowsOf {
-    File(JoinedFile),
+    File(Box<JoinedFile>),
     /// The feed: the rows that the mapping reads, or those at another place of its documents.
     Feed(Option<RowsPath>),
 }
@@ -180,11 +180,11 @@ impl RowsOf {
         let name = section.text("file")?;
         let form = form::read(section)?;
         match (name, section.flag("feed", false)?) {
-            (Some(name), false) => Ok(Self::File(JoinedFile {
+            (Some(name), false) => Ok(Self::File(Box::new(JoinedFile {
                 setting: section.at("file"),
                 name: name.to_owned(),
                 form,
-            })),
+            }))),
             (None, true) => {
                 let rows = form.rows.clone();
                 let others = FeedForm { rows: None, ..form };
