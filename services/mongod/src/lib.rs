@@ -4,6 +4,7 @@
 //! [`Instance::start`] runs it as a replica set of one member on a free loopback port.
 //! [`ReplicaSet::start`] runs several members, for tests of failovers. Transactions and change
 //! streams need a replica set, so a standalone server would not suffice.
+//! [`find_obstacle`] and [`refusal`] say why a server, here or elsewhere, cannot be used.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,6 +35,7 @@ mod instance;
 mod locate;
 mod lock;
 mod members;
+mod obstacle;
 mod options;
 mod probe;
 mod provision;
@@ -48,6 +50,7 @@ pub use exit::ExitReason;
 pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
 pub use instance::{Claim, Instance, StopError};
 pub use members::{Member, ReplicaSet};
+pub use obstacle::{Obstacle, find_direct_obstacle, find_obstacle, refusal};
 pub use options::StartOptions;
 pub use probe::Rejection;
 pub use provision::ProvisionError;
