@@ -3,6 +3,8 @@
 //! `migrations` do what a comparison cannot detect. A lease allows only one process at a time. The
 //! rules are in `migrations/README.md`.
 
+mod privileges;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -163,6 +165,16 @@ pub enum MigrationError {
         "another process is migrating this database and does not finish; wait for it, or, if no such process is running, try again in a minute, when its lock has expired"
     )]
     Locked,
+    /// The database user may not do what a migration needs. Nothing was changed.
+    #[error(
+        "the user of the database lacks privileges that a migration of {database} needs: {lacking}; nothing was changed"
+    )]
+    Privileges {
+        /// The name of the database.
+        database: String,
+        /// The actions, as the server calls them.
+        lacking: String,
+    },
     /// The database failed.
     #[error("a migration failed")]
     Storage(#[from] StorageError),
@@ -294,9 +306,11 @@ impl Store {
         report: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Step>, MigrationError> {
         let nothing = |plan: &Plan| plan.steps.is_empty() && (!drops || plan.unwanted.is_empty());
-        if nothing(&self.migration_plan(files).await?) && self.is_recorded().await? {
+        let plan = self.migration_plan(files).await?;
+        if nothing(&plan) && self.is_recorded().await? {
             return Ok(Vec::new());
         }
+        self.check_privileges(&plan, drops).await?;
         self.lock(owner).await?;
         let done = self.migrate_locked(files, owner, drops, report).await;
         self.release_lease(LOCK, owner).await?;
