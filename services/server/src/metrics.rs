@@ -29,6 +29,19 @@ mod requests;
 /// The media type of [`Metrics::text`].
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// The numbers that the audit recounts. Their counters exist from the start: Prometheus does not see the rise of a
+/// series that begins with 1.
+const AUDITED: [&str; 8] = [
+    "histogram",
+    "recommended",
+    "dimensions",
+    "traits",
+    "months",
+    "topReviews",
+    "derived",
+    "large",
+];
+
 /// The metrics of a process. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Counters>);
@@ -51,7 +64,9 @@ struct Counters {
     uncounted_age: Gauge<f64, AtomicU64>,
     own_uncounted_age: Gauge<f64, AtomicU64>,
     activity: Gauge,
+    database_up: Gauge,
     connections: Gauge,
+    connection_limit: Gauge,
     sockets: Gauge,
     operations: Gauge,
     slow: Counter,
@@ -112,7 +127,9 @@ impl Counters {
             self.uncounted_age => "uncounted_review_age_seconds", "Age of the oldest uncounted review";
             self.own_uncounted_age => "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
             self.activity => "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
+            self.database_up => "database_up", "1 if the database has answered within the last three seconds, 0 if not";
             self.connections => "connections", "Open connections of the API, including those of WebSockets";
+            self.connection_limit => "connection_limit", "How many connections of the API may be open";
             self.connection_events => "connection_events", "What has happened to connections of the API";
             self.sockets => "sockets", "Open WebSocket connections and streams of server-sent events";
             self.operations => "subscriptions", "Running operations on WebSocket connections and streams of server-sent events";
@@ -137,6 +154,13 @@ impl Metrics {
         let mut counters = Counters::default();
         let mut registry = Registry::with_prefix("vitrine");
         counters.names = counters.register(&mut registry);
+        for field in AUDITED {
+            let field = field.to_owned();
+            counters
+                .differences
+                .get_or_create(&Field { field })
+                .inc_by(0);
+        }
         counters.registry = registry;
         Self(Arc::new(counters))
     }
@@ -220,10 +244,16 @@ impl Metrics {
         self.0.activity.set(waiting);
     }
 
-    /// Sets the numbers of connections and of what has happened to them.
-    pub(crate) fn set_connections(&self, connections: &Connections) {
-        let open = i64::try_from(connections.open()).unwrap_or(i64::MAX);
-        self.0.connections.set(open);
+    /// Sets whether the database answers.
+    pub(crate) fn set_database_up(&self, is_up: bool) {
+        self.0.database_up.set(is_up.into());
+    }
+
+    /// Sets the numbers of connections, open and allowed, and of what has happened to them.
+    pub(crate) fn set_connections(&self, connections: &Connections, limit: usize) {
+        let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        self.0.connections.set(whole(connections.open()));
+        self.0.connection_limit.set(whole(limit));
         for event in ConnectionEvent::ALL {
             let label = Event {
                 event: event_name(event),

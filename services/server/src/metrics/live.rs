@@ -238,7 +238,7 @@ fn encode_commands(encoder: &mut DescriptorEncoder<'_>, catalog: &Catalog) -> fm
     for command in &commands {
         let within = COMMAND_BUCKETS.iter().copied().zip(command.buckets);
         let longer = command.count.saturating_sub(command.buckets.iter().sum());
-        let buckets: Vec<(f64, u64)> = within.chain([(f64::MAX, longer)]).collect();
+        let buckets: Vec<(f64, u64)> = within.chain([(f64::INFINITY, longer)]).collect();
         let labels = [("command", command.name.as_str())];
         let mut metric = metric.encode_family(&labels)?;
         let sum = command.took.as_secs_f64();

@@ -8,6 +8,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::histogram::Histogram;
+use vitrine_api::execution::ErrorCode;
 use vitrine_api::http::{Operation, RequestReport};
 
 /// How many operations have metrics of their own. Anybody may send operations with new names; the
@@ -81,11 +82,17 @@ enum Answers {
 
 impl Default for RequestMetrics {
     fn default() -> Self {
+        let errors = Family::<CodeLabel, Counter>::default();
+        // Those with alerts exist from the start: Prometheus does not see the rise of a series that begins with 1.
+        for code in [ErrorCode::Internal, ErrorCode::Unavailable] {
+            let code = code.as_str();
+            errors.get_or_create(&CodeLabel { code }).inc_by(0);
+        }
         Self {
             durations: Family::new_with_constructor(Durations),
             events: Family::default(),
             costs: Family::default(),
-            errors: Family::default(),
+            errors,
             known: Arc::default(),
         }
     }
