@@ -15,6 +15,7 @@ use vitrine_model::money::Currency;
 
 mod clients;
 mod connections;
+mod environment;
 mod export;
 mod limits;
 mod login;
@@ -25,6 +26,7 @@ mod tokens;
 
 pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
+use environment::{naming_the_variable, secret_file, without_empty_variables};
 pub(crate) use export::{Export, ExportFormat, FeedAvailability, FeedCondition};
 pub(crate) use limits::LimitSettings;
 pub(crate) use login::LoginSettings;
@@ -96,12 +98,40 @@ impl Cli {
     pub fn read(
         arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(arguments)?;
+        let mut command = without_empty_variables(Self::command());
+        let matches = command
+            .try_get_matches_from_mut(arguments)
+            .map_err(|error| naming_the_variable(error, &command))?;
         if let Some(reason) = flag_without_effect(&matches) {
             return Err(command.error(ErrorKind::ArgumentConflict, reason));
         }
-        Self::from_arg_matches(&matches)
+        let mut cli = Self::from_arg_matches(&matches)?;
+        let read = cli.read_secret_files();
+        read.map_err(|reason| command.error(ErrorKind::Io, reason))?;
+        Ok(cli)
+    }
+
+    /// Takes the secrets that are not set from the files that variables name.
+    fn read_secret_files(&mut self) -> Result<(), String> {
+        let (common, pictures) = (&mut self.common, &mut self.pictures);
+        for (secret, variable) in [
+            (&mut common.mongodb_uri, "VITRINE_MONGODB_URI"),
+            (&mut common.cursor_secret, "VITRINE_CURSOR_SECRET"),
+            (&mut common.tokens.token_secret, "VITRINE_TOKEN_SECRET"),
+            (
+                &mut common.tokens.previous_token_secret,
+                "VITRINE_PREVIOUS_TOKEN_SECRET",
+            ),
+            (
+                &mut pictures.s3_secret_access_key,
+                "VITRINE_S3_SECRET_ACCESS_KEY",
+            ),
+        ] {
+            if secret.is_none() {
+                *secret = secret_file(variable)?;
+            }
+        }
+        Ok(())
     }
 
     /// Turns huge pages of memory off for `serve` and `work`, unless much is kept in memory. If a mongod runs on this machine,

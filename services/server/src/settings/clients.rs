@@ -104,6 +104,14 @@ impl ClientSettings {
         }
     }
 
+    /// The origins whose pages may send requests and open web sockets. Those of the shop itself may, also behind a proxy
+    /// that changes `Host`.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = HeaderValue> {
+        let shop = self.storefront.0.storefront_origin.as_deref();
+        let shop = shop.and_then(|origin| HeaderValue::from_str(origin).ok());
+        self.allowed_origin.iter().cloned().chain(shop)
+    }
+
     /// How long caches may use public answers.
     pub(crate) fn max_age(&self) -> Duration {
         Duration::from_secs(self.cache_max_age.into())
@@ -115,7 +123,12 @@ impl ClientSettings {
         let Some(path) = &self.trusted_documents else {
             return Ok(None);
         };
-        let name = || format!("--trusted-documents {}", path.display());
+        let name = || {
+            format!(
+                "--trusted-documents {} (VITRINE_TRUSTED_DOCUMENTS)",
+                path.display()
+            )
+        };
         let text = std::fs::read_to_string(path).with_context(name)?;
         let trusted = TrustedDocuments::parse(&text).map_err(anyhow::Error::msg);
         let trusted = trusted.with_context(name)?;

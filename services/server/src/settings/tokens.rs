@@ -106,6 +106,10 @@ impl TokenSettings {
 pub struct Secret(String);
 
 impl Secret {
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
