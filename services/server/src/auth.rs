@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header};
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{Role, Viewer};
+use vitrine_domain::LineLimiter;
 use vitrine_domain::reviewing::is_subject;
 use vitrine_model::clock::Timestamp;
 
@@ -61,6 +62,8 @@ pub(crate) struct Identity {
 pub(crate) enum Refusal {
     #[error("it is longer than {MAX_TOKEN_BYTES} bytes")]
     TooLong,
+    #[error("it is no JSON Web Token")]
+    Opaque,
     #[error("it is malformed, or names no algorithm that is known")]
     Malformed,
     #[error("its header requires an extension: `crit`, or `b64` other than true")]
@@ -157,6 +160,9 @@ impl Tokens {
         };
         self.0.identity(token, now).map_err(|refusal| {
             tracing::debug!("a token is refused: {refusal}");
+            if refusal == Refusal::Opaque && self.0.keys.is_some() {
+                warn_of_opaque_tokens();
+            }
             invalid_token()
         })
     }
@@ -166,6 +172,9 @@ impl Codec {
     fn identity(&self, token: &str, now: Timestamp) -> Result<Identity, Refusal> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(Refusal::TooLong);
+        }
+        if token.split('.').count() != 3 {
+            return Err(Refusal::Opaque);
         }
         let header = jsonwebtoken::decode_header(token).map_err(|_| Refusal::Malformed)?;
         check_header(&header)?;
@@ -222,6 +231,18 @@ fn check_header(header: &Header) -> Result<(), Refusal> {
         return Err(Refusal::Type);
     }
     Ok(())
+}
+
+/// Says that a caller has a token that only its issuer can read, as identity providers give them to clients that ask for
+/// no audience.
+fn warn_of_opaque_tokens() {
+    static OPAQUE: LineLimiter = LineLimiter::new();
+    if let Some(left_out) = OPAQUE.permit() {
+        tracing::warn!(
+            left_out,
+            "a token is opaque: it is no JSON Web Token; the identity provider has to issue such tokens for this shop"
+        );
+    }
 }
 
 fn invalid_token() -> Failure {

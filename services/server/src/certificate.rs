@@ -120,8 +120,16 @@ impl CertificateKeeper {
 
 impl CertificateFiles {
     async fn read(&self) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
-        let certificate = read(&self.certificate, "certificate", "--tls-certificate").await?;
-        Ok((certificate, read(&self.key, "key", "--tls-key").await?))
+        let certificate = read(
+            &self.certificate,
+            "certificate",
+            "--tls-certificate, VITRINE_TLS_CERTIFICATE",
+        )
+        .await?;
+        Ok((
+            certificate,
+            read(&self.key, "key", "--tls-key, VITRINE_TLS_KEY").await?,
+        ))
     }
 
     fn parse(&self, (certificate, key): &(Vec<u8>, Vec<u8>)) -> anyhow::Result<CertifiedKey> {
@@ -130,18 +138,18 @@ impl CertificateFiles {
         let chain = chain.unwrap_or_default();
         ensure!(
             !chain.is_empty(),
-            "the file {certificate_path} (--tls-certificate) has no certificate in the format PEM; it must begin with the certificate of the service, followed by those of its authorities"
+            "the file {certificate_path} (--tls-certificate, VITRINE_TLS_CERTIFICATE) has no certificate in the format PEM; it must begin with the certificate of the service, followed by those of its authorities"
         );
         let key = PrivateKeyDer::from_pem_slice(key).ok().with_context(|| {
-            format!("the file {key_path} (--tls-key) has no private key in the format PEM")
+            format!("the file {key_path} (--tls-key, VITRINE_TLS_KEY) has no private key in the format PEM")
         })?;
         let provider = rustls::crypto::ring::default_provider();
         CertifiedKey::from_der(chain, key, &provider).map_err(|error| match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => anyhow::anyhow!(
-                "the key in {key_path} (--tls-key) is not that of the first certificate in {certificate_path} (--tls-certificate)"
+                "the key in {key_path} (--tls-key, VITRINE_TLS_KEY) is not that of the first certificate in {certificate_path} (--tls-certificate, VITRINE_TLS_CERTIFICATE)"
             ),
             error => anyhow::anyhow!(
-                "the certificate in {certificate_path} (--tls-certificate) or the key in {key_path} (--tls-key) cannot be used: {error}"
+                "the certificate in {certificate_path} (--tls-certificate, VITRINE_TLS_CERTIFICATE) or the key in {key_path} (--tls-key, VITRINE_TLS_KEY) cannot be used: {error}"
             ),
         })
     }

@@ -28,6 +28,7 @@ use vitrine_storage::shards::shard_plan;
 
 use crate::database::{Database, tokens};
 use crate::local::LocalData;
+use crate::refusal::in_words;
 use crate::settings::{Audit, Cli, Command, Common, Migrate, Token};
 use crate::telemetry;
 
@@ -41,7 +42,9 @@ use crate::telemetry;
 pub fn run(cli: Cli) -> LocalBoxFuture<'static, anyhow::Result<ExitCode>> {
     Box::pin(async {
         let traces = telemetry::start(&cli)?;
+        let uri = cli.common.mongodb_uri.clone();
         let code = Box::pin(run_command(cli)).await;
+        let code = code.map_err(|error| in_words(error, uri.as_ref()));
         if let Some(traces) = traces {
             traces.stop().await;
         }
@@ -87,10 +90,11 @@ pub(crate) fn shutdown_signal() -> impl Future<Output = ()> + Send {
     let mut interrupt = listen(SignalKind::interrupt());
     let mut terminate = listen(SignalKind::terminate());
     async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        let signal = tokio::select! {
+            _ = interrupt.recv() => "SIGINT",
+            _ = terminate.recv() => "SIGTERM",
+        };
+        tracing::info!("stopping after {signal}: what is under way is finished");
     }
 }
 
@@ -111,8 +115,11 @@ async fn migrate(settings: &Common, command: Migrate) -> anyhow::Result<ExitCode
         Migrate::PlanShards => print(shard_plan(&settings.database).trim_end()),
         Migrate::Status => {
             let database = Database::open(settings, &log_progress).await?;
-            migration_status(&database.store).await?;
+            let is_complete = migration_status(&database.store).await?;
             database.close().await?;
+            if !is_complete {
+                return Ok(ExitCode::FAILURE);
+            }
         }
         Migrate::Up {
             dry_run,
@@ -130,16 +137,21 @@ async fn migrate(settings: &Common, command: Migrate) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints what would be done.
+///
+/// # Errors
+/// The database user lacks privileges for it, among others.
 async fn print_migration_plan(store: &Store, drop_indexes: bool) -> anyhow::Result<()> {
-    let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
+    let plan = store.migration_plan(FILES).await?;
+    let Plan { steps, unwanted } = &plan;
     if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
         print("nothing to migrate");
     }
-    for step in &steps {
+    for step in steps {
         print(&step.to_string());
     }
-    print_unneeded_indexes(&unwanted, drop_indexes);
-    Ok(())
+    print_unneeded_indexes(unwanted, drop_indexes);
+    Ok(store.check_privileges(&plan, drop_indexes).await?)
 }
 
 async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<()> {
@@ -188,7 +200,8 @@ fn print_unneeded_indexes(unwanted: &[Step], dropped: bool) {
     }
 }
 
-async fn migration_status(store: &Store) -> anyhow::Result<()> {
+/// Prints what the database has and lacks. Returns whether it lacks nothing.
+async fn migration_status(store: &Store) -> anyhow::Result<bool> {
     let known = schema_version().version;
     match store.recorded_schema().await? {
         None => print(&format!(
@@ -199,7 +212,9 @@ async fn migration_status(store: &Store) -> anyhow::Result<()> {
             "the schema has version {stored}; this release has version {known}"
         )),
     }
+    let mut is_complete = true;
     for migration in store.migration_status(FILES).await? {
+        is_complete &= migration.applied;
         let state = if migration.applied {
             "applied"
         } else {
@@ -207,13 +222,14 @@ async fn migration_status(store: &Store) -> anyhow::Result<()> {
         };
         print(&format!("{state}  {}", migration.name));
     }
-    for line in store.missing_from_schema().await? {
+    let missing = store.missing_from_schema().await?;
+    for line in &missing {
         print(&format!("the database lacks {line}"));
     }
     for line in store.unexpected_in_schema().await? {
         print(&format!("this release does not need {line}"));
     }
-    Ok(())
+    Ok(is_complete && missing.is_empty())
 }
 
 async fn audit(settings: &Common, options: Audit) -> anyhow::Result<ExitCode> {

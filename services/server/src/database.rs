@@ -8,15 +8,15 @@ use anyhow::{Context as _, bail};
 use vitrine_domain::pictures::PictureOptions;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_ingest::Importer;
-use vitrine_mongod::{Instance, StartError};
-use vitrine_storage::store::{Deployment, Topology, Unusable};
+use vitrine_mongod::{Instance, Obstacle, StartError, find_direct_obstacle};
+use vitrine_storage::store::{Deployment, Topology};
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::auth::{KeyKeeper, KeySource, Tokens};
 use crate::commands::process_name;
 use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
-use crate::retry::{NotInitiated, Retry, is_outage};
+use crate::retry::Retry;
 use crate::settings::{Common, Secret, Serving};
 
 /// How long to wait for the answer of a mongod that another process may have started on this
@@ -26,9 +26,8 @@ const LOCAL_TIMEOUT: Duration = Duration::from_millis(800);
 const MIN_CURSOR_SECRET_BYTES: usize = 16;
 const MIN_TOKEN_SECRET_BYTES: usize = 32;
 
-const STANDALONE: &str = "the MongoDB at this address is a standalone server, which has no \
-                          transactions; run it as a replica set (one member will do: start it \
-                          with --replSet and call rs.initiate())";
+/// The version of MongoDB that tests and images use.
+const TESTED_VERSION: &str = include_str!("../../../docker/mongodb-version");
 
 /// A database and, if this process started it, its mongod.
 pub(crate) struct Database {
@@ -63,6 +62,7 @@ impl Database {
                 None => Self::start(settings, local, report).await,
             };
         };
+        let retry = retry.of(uri);
         let store = retry.run(async || connect(settings, uri, None).await);
         Ok(Self::of(store.await?, None, None))
     }
@@ -235,7 +235,12 @@ fn secret(
         (Some(secret), _) => Ok(secret.to_owned()),
         (None, Some(local)) => Ok(local_secret(local.secrets()?)),
         (None, None) => {
-            bail!("set {name}: secrets are generated only for a database on this machine")
+            let or = if name == "VITRINE_TOKEN_SECRET" {
+                " (or VITRINE_TOKEN_KEYS)"
+            } else {
+                ""
+            };
+            bail!("set {name}{or}: secrets are generated only for a database on this machine")
         }
     }
 }
@@ -268,31 +273,46 @@ async fn connect(settings: &Common, uri: &str, timeout: Option<Duration>) -> any
         .await
         .context("reading the connection string")?;
     let deployment = store.deployment().await;
-    let usable = deployment
+    let mut usable = deployment
         .context("connecting to MongoDB")
         .and_then(|deployment| check_deployment(&deployment));
-    match usable {
-        Ok(()) => Ok(store),
-        Err(error) => {
-            store.close().await;
-            if !is_outage(&error) {
-                return Err(error);
-            }
-            match Store::unusable(&options).await {
-                Some(Unusable::Standalone) => bail!(STANDALONE),
-                Some(Unusable::NotInitiated) => Err(NotInitiated.into()),
-                None => Err(error),
-            }
-        }
+    if usable.is_ok()
+        && let Some(obstacle) = find_direct_obstacle(uri).await
+    {
+        usable = Err(anyhow::anyhow!("{obstacle}; {}", obstacle.advice()));
     }
+    if usable.is_err() {
+        store.clone().close().await;
+    }
+    usable.map(|()| store)
 }
 
 /// Fails if the service cannot use such a database.
 fn check_deployment(deployment: &Deployment) -> anyhow::Result<()> {
     if deployment.topology == Topology::Standalone {
-        bail!(STANDALONE);
+        let standalone = Obstacle::Standalone;
+        bail!("{standalone}; {}", standalone.advice());
     }
-    require_version(&deployment.version)
+    require_version(&deployment.version)?;
+    if let Some(note) = untested(&deployment.version) {
+        tracing::info!("{note}");
+    }
+    Ok(())
+}
+
+/// Says that a version of MongoDB is not the one that this release is tested with, by its first two numbers.
+fn untested(version: &str) -> Option<String> {
+    let series = |version: &str| {
+        version
+            .trim()
+            .split('.')
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(".")
+    };
+    let (found, tested) = (series(version), series(TESTED_VERSION));
+    (found != tested)
+        .then(|| format!("the MongoDB has version {version}; this release is tested with {tested}"))
 }
 
 fn require_version(version: &str) -> anyhow::Result<()> {

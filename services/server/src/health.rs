@@ -1,6 +1,7 @@
 //! The health of the database connection: whether the database answers, and the offset of its
 //! clock.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// For how long after an answer the process counts as ready.
 const READY_FOR: Duration = Duration::from_secs(3);
+/// For how long after an answer requests still try: an election takes seconds, and they wait for it.
+const TRIED_FOR: Duration = Duration::from_secs(10);
 /// The maximum number of pings without an answer. Each occupies a connection beyond those of
 /// requests: cancelling it would make the driver close the connection.
 const MAX_UNANSWERED: usize = 16;
@@ -33,6 +36,8 @@ struct Inner {
     clock: DatabaseClock,
     /// When the database last answered, by the monotonic clock; `None` until the catalogue is open.
     answered: Mutex<Option<Instant>>,
+    /// Whether the database refuses the reads of this process. Its pings need no user.
+    is_refused: AtomicBool,
 }
 
 impl DatabaseHealth {
@@ -41,6 +46,7 @@ impl DatabaseHealth {
         Self(Arc::new(Inner {
             clock: DatabaseClock::new(Arc::new(SystemClock)),
             answered: Mutex::new(None),
+            is_refused: AtomicBool::new(false),
         }))
     }
 
@@ -83,18 +89,40 @@ impl DatabaseHealth {
     /// Returns `Ok` if the database answered recently, otherwise the reason why the process is not
     /// ready.
     pub(crate) fn ready(&self) -> Result<(), String> {
+        let reason = match self.silent_for() {
+            None => "waiting for the database",
+            Some(silent) if silent < READY_FOR => return Ok(()),
+            Some(_) if self.0.is_refused.load(Ordering::Relaxed) => {
+                "the database refuses this process; the log says why"
+            }
+            Some(_) => "the database does not answer",
+        };
+        Err(reason.to_owned())
+    }
+
+    /// Whether the database has been silent for so long that requests are refused at once.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.silent_for().is_some_and(|silent| silent >= TRIED_FOR)
+    }
+
+    /// For how long the database has not answered; `None` until the catalogue is open.
+    fn silent_for(&self) -> Option<Duration> {
         let answered = self.0.answered.lock();
-        match *answered.unwrap_or_else(PoisonError::into_inner) {
-            None => Err("waiting for the database".to_owned()),
-            Some(at) if at.elapsed() < READY_FOR => Ok(()),
-            Some(_) => Err("the database does not answer".to_owned()),
+        let answered = *answered.unwrap_or_else(PoisonError::into_inner);
+        answered.map(|at| at.elapsed())
+    }
+
+    /// Records an answer of the database. That to a ping does not count while reads are refused.
+    pub(crate) fn mark_answered(&self) {
+        if !self.0.is_refused.load(Ordering::Relaxed) {
+            let answered = self.0.answered.lock();
+            *answered.unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
     }
 
-    /// Records an answer of the database.
-    pub(crate) fn mark_answered(&self) {
-        let answered = self.0.answered.lock();
-        *answered.unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    /// Records whether the database refused a read, as it does without the privileges for it.
+    pub(crate) fn mark_read(&self, is_refused: bool) {
+        self.0.is_refused.store(is_refused, Ordering::Relaxed);
     }
 
     /// Pings the database and compares its time with the machine's.

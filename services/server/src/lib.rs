@@ -11,6 +11,7 @@ mod demo;
 mod health;
 mod local;
 mod metrics;
+mod refusal;
 mod retry;
 mod settings;
 mod telemetry;

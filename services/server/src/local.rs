@@ -29,7 +29,7 @@ impl LocalData {
         let dir = settings.data_dir()?;
         fs::create_dir_all(&dir).with_context(|| {
             format!(
-                "cannot create the data directory {}; choose another with --data-dir",
+                "cannot create the data directory {}; choose another with --data-dir (VITRINE_DATA_DIR)",
                 dir.display()
             )
         })?;
@@ -125,7 +125,7 @@ fn remove(dir: &Path) -> anyhow::Result<()> {
 fn create_secrets(path: &Path) -> anyhow::Result<Secrets> {
     let context = || {
         format!(
-            "writing {}; choose another directory with --data-dir",
+            "writing {}; choose another directory with --data-dir (VITRINE_DATA_DIR)",
             path.display()
         )
     };

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use vitrine_domain::DomainError;
+use vitrine_mongod::find_obstacle;
 use vitrine_storage::StorageError;
 
 /// How long commands other than `serve` and `work` retry.
@@ -13,14 +14,7 @@ const LOG_EVERY: Duration = Duration::from_secs(30);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The server answers, and has to be told that it is a replica set. It is waited for, since somebody may be
-/// about to do so.
-#[derive(Debug, thiserror::Error)]
-#[error("the server was started with --replSet and its replica set does not exist yet")]
-pub(crate) struct NotInitiated;
-
-/// What to do about [`NotInitiated`].
-const INITIATE: &str = "call rs.initiate() once on it";
+/// What to do when nothing is known but that the database does not answer.
 const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server is running and reachable \
                       from here";
 
@@ -29,6 +23,8 @@ pub(crate) struct Retry {
     began: Instant,
     logged: Option<Instant>,
     timeout: Option<Duration>,
+    /// The connection string, whose servers are asked why they cannot be used.
+    uri: Option<String>,
 }
 
 impl Retry {
@@ -47,7 +43,14 @@ impl Retry {
             began: Instant::now(),
             logged: None,
             timeout,
+            uri: None,
         }
+    }
+
+    /// Sets the connection string of the database.
+    pub(crate) fn of(&mut self, uri: &str) -> &mut Self {
+        self.uri = Some(uri.to_owned());
+        self
     }
 
     /// Repeats the attempt while the database is unreachable.
@@ -67,35 +70,48 @@ impl Retry {
     }
 
     async fn pause(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
-        let reason = error.root_cause();
-        let advice = if error.is::<NotInitiated>() {
-            INITIATE
-        } else {
-            ADVICE
-        };
-        if let Some(timeout) = self
-            .timeout
-            .filter(|timeout| self.began.elapsed() >= *timeout)
-        {
-            bail!(
-                "MongoDB did not answer within {} s: {reason}; {advice}",
-                timeout.as_secs()
-            );
-        }
-        if self
+        let is_over = |timeout| self.began.elapsed() >= timeout;
+        let ended = self.timeout.filter(|timeout| is_over(*timeout));
+        let logs = self
             .logged
-            .is_none_or(|logged| logged.elapsed() >= LOG_EVERY)
-        {
-            tracing::warn!("waiting for MongoDB: {reason}; {advice}");
+            .is_none_or(|logged| logged.elapsed() >= LOG_EVERY);
+        if ended.is_some() || logs {
+            let what = self.explain(error).await?;
+            if let Some(timeout) = ended {
+                bail!(
+                    "MongoDB did not answer within {} s: {what}",
+                    timeout.as_secs()
+                );
+            }
+            tracing::warn!("waiting for MongoDB: {what}");
             self.logged = Some(Instant::now());
         }
         tokio::time::sleep(PAUSE).await;
         Ok(())
     }
+
+    /// Says why the database cannot be used, and what to do.
+    ///
+    /// # Errors
+    /// The same, if waiting does not help.
+    async fn explain(&self, error: &anyhow::Error) -> anyhow::Result<String> {
+        let obstacle = match &self.uri {
+            Some(uri) => find_obstacle(uri).await,
+            None => None,
+        };
+        let Some(obstacle) = obstacle else {
+            return Ok(format!("{}; {ADVICE}", error.root_cause()));
+        };
+        let what = format!("{obstacle}; {}", obstacle.advice());
+        if obstacle.is_final() {
+            bail!(what);
+        }
+        Ok(what)
+    }
 }
 
 /// Returns true if the error is only that the database is currently unreachable.
-pub(crate) fn is_outage(error: &anyhow::Error) -> bool {
+fn is_outage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let storage = cause.downcast_ref::<StorageError>();
         let domain = cause.downcast_ref::<DomainError>();
@@ -103,7 +119,6 @@ pub(crate) fn is_outage(error: &anyhow::Error) -> bool {
             storage,
             Some(error) if error.is_outage()
         ) || matches!(domain, Some(DomainError::Unavailable(_)))
-            || cause.is::<NotInitiated>()
     })
 }
 

@@ -19,7 +19,7 @@ use crate::traces::Traces;
 pub(crate) fn start(cli: &Cli) -> anyhow::Result<Option<Traces>> {
     let settings = &cli.common;
     let filter = EnvFilter::try_new(&settings.log)
-        .context("--log is neither a level nor a list of levels by module")?;
+        .context("--log (VITRINE_LOG) is neither a level nor a list of levels by module")?;
     // Spans of traces are not for the log, whatever its level.
     let off = format!("{SPANS}=off").parse().context("a directive")?;
     let filter = filter.add_directive(off);

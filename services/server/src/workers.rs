@@ -27,6 +27,7 @@ use crate::auth::{DiscoveryKeeper, KeyKeeper};
 use crate::certificate::CertificateKeeper;
 use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
+use crate::refusal::chain_in_words;
 
 use board::WorkerBoard;
 use work_lease::WorkLease;
@@ -74,6 +75,7 @@ impl Workers {
         self.watch_uncounted(catalog);
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         let (stop, cache) = (self.stop.clone(), CacheUse::default());
+        let health = self.health.clone();
         metrics.watch_cache("reference", cache.clone());
         self.tasks.spawn(async move {
             let mut failing = false;
@@ -86,6 +88,7 @@ impl Workers {
                 if let Ok(changed) = outcome {
                     cache.count(!changed);
                 }
+                health.mark_read(matches!(outcome, Err(DomainError::Internal(_))));
                 metrics.record_run("reference", outcome.is_err());
                 log_outcome("reference", outcome.as_ref().err(), &mut failing);
             }
@@ -212,6 +215,12 @@ impl Workers {
         move || health.ready()
     }
 
+    /// Returns whether the database has been silent for so long that requests are refused at once.
+    pub(crate) fn lost(&self) -> impl Fn() -> bool + Send + Sync + use<> {
+        let health = self.health.clone();
+        move || health.is_lost()
+    }
+
     /// Adds the metrics of the caches and queues of an API, and returns what records its requests.
     pub(crate) fn watch_requests(
         &self,
@@ -231,20 +240,24 @@ impl Workers {
 
     /// Returns the metrics of this process.
     pub(crate) fn metrics(&self) -> vitrine_api::http::Metrics {
-        let metrics = self.metrics.clone();
-        vitrine_api::http::Metrics::new(MEDIA_TYPE, move || metrics.text())
+        let (metrics, health) = (self.metrics.clone(), self.health.clone());
+        vitrine_api::http::Metrics::new(MEDIA_TYPE, move || {
+            metrics.set_database_up(health.ready().is_ok());
+            metrics.text()
+        })
     }
 
-    /// Returns the metrics of this process, including those of connections.
+    /// Returns the metrics of this process, including those of connections, of which it may have this many.
     pub(crate) fn metrics_with(
         &self,
-        connections: &Connections,
+        (connections, limit): (&Connections, usize),
         sockets: &Sockets,
     ) -> vitrine_api::http::Metrics {
-        let (metrics, connections) = (self.metrics.clone(), connections.clone());
-        let sockets = sockets.clone();
+        let (metrics, health) = (self.metrics.clone(), self.health.clone());
+        let (connections, sockets) = (connections.clone(), sockets.clone());
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || {
-            metrics.set_connections(&connections);
+            metrics.set_database_up(health.ready().is_ok());
+            metrics.set_connections(&connections, limit);
             metrics.set_sockets(&sockets);
             metrics.text()
         })
@@ -406,7 +419,7 @@ fn log_outcome(name: &str, error: Option<&DomainError>, failing: &mut bool) {
     match error {
         None if *failing => tracing::info!(worker = name, "worker recovered"),
         Some(error) if !*failing => {
-            let cause = std::error::Error::source(error).map(ToString::to_string);
+            let cause = std::error::Error::source(error).map(|cause| chain_in_words(cause, None));
             tracing::error!(worker = name, %error, cause, "worker failed; it will be retried");
         }
         _ => {}

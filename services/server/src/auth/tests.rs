@@ -270,7 +270,13 @@ fn malformed_tokens_are_refused() {
         &format!(".{good}"),
         &format!("{good}.{good}"),
     ] {
-        assert_eq!(refusal(&tokens, bad), Some(Refusal::Malformed), "{bad}");
+        // Without its three parts it may be meant for its issuer alone.
+        let expected = if bad.matches('.').count() == 2 {
+            Refusal::Malformed
+        } else {
+            Refusal::Opaque
+        };
+        assert_eq!(refusal(&tokens, bad), Some(expected), "{bad}");
     }
     for bad in [format!("{good}="), format!("{good}\n"), format!("{good}A")] {
         assert_eq!(refusal(&tokens, &bad), Some(Refusal::Signature), "{bad}");

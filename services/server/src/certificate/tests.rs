@@ -174,19 +174,19 @@ async fn errors_name_the_setting() {
     write_key(&files, RENEWED.1);
     let mismatch = error(&files).await;
     assert!(
-        mismatch.contains("(--tls-key) is not that of"),
+        mismatch.contains("(--tls-key, VITRINE_TLS_KEY) is not that of"),
         "{mismatch}"
     );
     std::fs::write(&files.key, "no key").unwrap();
     let no_key = error(&files).await;
     assert!(
-        no_key.contains("(--tls-key) has no private key"),
+        no_key.contains("(--tls-key, VITRINE_TLS_KEY) has no private key"),
         "{no_key}"
     );
     std::fs::write(&files.certificate, "no certificate").unwrap();
     let empty = error(&files).await;
     assert!(
-        empty.contains("(--tls-certificate) has no certificate"),
+        empty.contains("(--tls-certificate, VITRINE_TLS_CERTIFICATE) has no certificate"),
         "{empty}"
     );
     std::fs::remove_file(&files.certificate).unwrap();
@@ -196,7 +196,7 @@ async fn errors_name_the_setting() {
         "{missing}"
     );
     assert!(
-        missing.contains("(--tls-certificate): No such file"),
+        missing.contains("(--tls-certificate, VITRINE_TLS_CERTIFICATE): No such file"),
         "{missing}"
     );
 }

@@ -35,7 +35,7 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
         return Ok(ExitCode::SUCCESS);
     }
     let options = ImportOptions {
-        rejects: Some(rejects_file(&arguments)),
+        rejects: Some(rejects_file(&arguments)?),
         mappers: None,
         files: arguments.files,
         mapping,
@@ -123,9 +123,30 @@ fn shown(feed: &Path) -> String {
 }
 
 /// The file for rejected lines.
-fn rejects_file(arguments: &Import) -> PathBuf {
+/// Fails if the file for refused lines cannot be written, before anything is imported.
+fn check_rejects_file(path: &Path) -> anyhow::Result<()> {
+    let is_new = !path.exists();
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.append(true).create(true).open(path);
+    opened.with_context(|| {
+        let path = path.display();
+        format!("cannot write refused lines to {path}; choose another file with --rejects")
+    })?;
+    if is_new {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// The file for refused lines.
+///
+/// # Errors
+/// It cannot be written.
+fn rejects_file(arguments: &Import) -> anyhow::Result<PathBuf> {
     let given = arguments.rejects.clone();
-    given.unwrap_or_else(|| default_rejects_file(&arguments.files[0]))
+    let path = given.unwrap_or_else(|| default_rejects_file(&arguments.files[0]));
+    check_rejects_file(&path)?;
+    Ok(path)
 }
 
 /// The default file for rejected lines: in the current directory, named after the feed.

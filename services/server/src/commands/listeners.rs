@@ -27,6 +27,7 @@ pub(super) struct Listeners {
     /// Where health checks and metrics are answered beside the API.
     monitor: Option<TcpListener>,
     connections: Connections,
+    connection_limit: usize,
     sockets: Sockets,
     /// Whether metrics are answered at the address of the API.
     public_metrics: bool,
@@ -60,6 +61,7 @@ impl Listeners {
             tls: tls.transpose()?,
             monitor,
             connections: Connections::new(limits, proxies),
+            connection_limit: limits.connections,
             sockets: Sockets::new(socket_limits),
             public_metrics: settings.public_metrics,
         };
@@ -84,6 +86,7 @@ impl Listeners {
             tls: None,
             monitor: None,
             connections: Connections::new(limits, []),
+            connection_limit: limits.connections,
             sockets: Sockets::new(socket_limits),
         })
     }
@@ -116,7 +119,10 @@ impl Listeners {
         workers: &Workers,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
-        let metrics = || workers.metrics_with(&self.connections, &self.sockets);
+        let metrics = || {
+            let connections = (&self.connections, self.connection_limit);
+            workers.metrics_with(connections, &self.sockets)
+        };
         let mut api = api.sockets(self.sockets.clone()).ready(workers.ready());
         if self.public_metrics {
             api = api.metrics(metrics());
@@ -143,7 +149,7 @@ impl Listeners {
 pub(super) async fn listen(cli: &Cli) -> anyhow::Result<TcpListener> {
     let address = cli.dev.listen;
     TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; if another program uses it, choose another address with --listen")
+        format!("cannot listen on {address}; if another program uses it, choose another address with --listen (VITRINE_LISTEN)")
     })
 }
 
@@ -153,7 +159,7 @@ pub(super) async fn listen_for_monitoring(cli: &Cli) -> anyhow::Result<Option<Tc
         return Ok(None);
     };
     let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; choose another address with --monitor-listen")
+        format!("cannot listen on {address}; choose another address with --monitor-listen (VITRINE_MONITOR_LISTEN)")
     })?;
     Ok(Some(listener))
 }
@@ -166,7 +172,7 @@ fn connection_limits(settings: &ConnectionSettings) -> ConnectionLimits {
     if limit < wanted {
         let files = files.unwrap_or_default();
         tracing::warn!(
-            "at most {limit} connections are accepted, not {wanted} (--connection-limit): this process may open {files} files; raise that limit (`ulimit -n`)"
+            "at most {limit} connections are accepted, not {wanted} (--connection-limit, VITRINE_CONNECTION_LIMIT): this process may open {files} files; raise that limit (`ulimit -n`)"
         );
     }
     ConnectionLimits {

@@ -243,7 +243,7 @@ fn api(service: &Service<'_>, limiter: &RequestLimiter) -> anyhow::Result<Api> {
         .observe(observer)
         .slow_operation(service.telemetry.slow_operation())
         .playground(service.site.graphiql.then_some("/graphiql"))
-        .origins(clients.allowed_origin.iter().cloned())
+        .origins(clients.origins())
         .cache_max_age(clients.max_age())
         .persisted_queries(persisted_queries)
         .trusted_proxies(service.limits.trusted_proxy.iter().copied())
@@ -258,8 +258,12 @@ fn authenticate(
     let (tokens, catalog) = (service.tokens.clone(), Arc::clone(&service.catalog));
     let (costs, rates) = (service.limits.costs(), service.rates.clone());
     let public_schema = service.public_schema;
+    let is_lost = service.workers.lost();
     move |headers| {
-        let catalog = catalog.get().ok_or_else(not_open)?;
+        let catalog = catalog.get().ok_or_else(|| unavailable("waiting for"))?;
+        if is_lost() {
+            return Err(unavailable("without"));
+        }
         let identity = tokens.identity(bearer(headers)?, catalog.now())?;
         let viewer = identity.viewer;
         let mut guard = CostGuard::new(catalog, &viewer, costs);
@@ -329,10 +333,8 @@ fn asks_for_work(headers: &HeaderMap) -> bool {
         .is_some_and(|asks| asks == "1")
 }
 
-fn not_open() -> Failure {
-    Failure::new(
-        ErrorCode::Unavailable,
-        "The service is waiting for its database; try again later.",
-    )
-    .retry_after(RETRY_AFTER)
+/// The refusal of requests while the service is `waiting for` its database, or `without` it.
+fn unavailable(how: &str) -> Failure {
+    let message = format!("The service is {how} its database; try again later.");
+    Failure::new(ErrorCode::Unavailable, message).retry_after(RETRY_AFTER)
 }

@@ -16,7 +16,7 @@ use crate::settings::{Common, Import};
 pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<ExitCode> {
     check_files(settings, &arguments)?;
     let options = ImportOptions {
-        rejects: Some(rejects_file(&arguments)),
+        rejects: Some(rejects_file(&arguments)?),
         files: arguments.files,
     };
     let bar = bar();
