@@ -170,6 +170,13 @@ impl ListAddress {
         })
     }
 
+    /// Those of the first page, whatever page this is.
+    pub(crate) fn first_page_variables(&self) -> Value {
+        let mut variables = self.list_variables();
+        variables["after"] = Value::Null;
+        variables
+    }
+
     /// The variables of the operation `Facets`.
     pub(crate) fn facet_variables(&self) -> Value {
         json!({
@@ -288,9 +295,29 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
+/// Splits `10..50` or `10..<50` into its ends, and whether the upper one is left out. Ends that are the wrong
+/// way round are exchanged: a person has typed them.
+fn ends(text: &str) -> Option<(&str, &str, bool)> {
+    let (low, high) = text.split_once("..")?;
+    let (high, left_out) = match high.strip_prefix('<') {
+        Some(high) => (high, true),
+        None => (high, false),
+    };
+    let reversed = match (number(low), number(high)) {
+        (Some(low), Some(high)) => low > high,
+        (None, None) => !high.is_empty() && low > high,
+        _ => false,
+    };
+    Some(if reversed {
+        (high, low, false)
+    } else {
+        (low, high, left_out)
+    })
+}
+
 /// Reads `10..50`, either end of which may be missing.
 fn price(text: &str) -> Option<Value> {
-    let (low, high) = text.split_once("..")?;
+    let (low, high, _) = ends(text)?;
     let mut range = Map::new();
     for (name, text) in [("gte", low), ("lte", high)] {
         if number(text).is_some() {
@@ -310,16 +337,12 @@ fn numbers(text: &str) -> Option<Value> {
     if let Some(exact) = range.strip_prefix('=') {
         test.insert("eq".to_owned(), json!(number(exact)?));
     } else {
-        let (low, high) = range.split_once("..")?;
+        let (low, high, left_out) = ends(range)?;
         if let Some(low) = number(low) {
             test.insert("gte".to_owned(), json!(low));
         }
-        let (name, high) = match high.strip_prefix('<') {
-            Some(high) => ("lt", high),
-            None => ("lte", high),
-        };
         if let Some(high) = number(high) {
-            test.insert(name.to_owned(), json!(high));
+            test.insert(upper(left_out).to_owned(), json!(high));
         }
     }
     if test.is_empty() {
@@ -333,19 +356,19 @@ fn numbers(text: &str) -> Option<Value> {
 
 /// Reads `2026-01-01..<2027-01-01`; the API says what is wrong with other texts.
 fn dates(text: &str) -> Value {
-    let (low, high) = text.split_once("..").unwrap_or((text, ""));
+    let (low, high, left_out) = ends(text).unwrap_or((text, "", false));
     let mut range = Map::new();
     if !low.is_empty() {
         range.insert("gte".to_owned(), json!(low));
     }
-    let (name, high) = match high.strip_prefix('<') {
-        Some(high) => ("lt", high),
-        None => ("lte", high),
-    };
     if !high.is_empty() {
-        range.insert(name.to_owned(), json!(high));
+        range.insert(upper(left_out).to_owned(), json!(high));
     }
     Value::from(range)
+}
+
+const fn upper(left_out: bool) -> &'static str {
+    if left_out { "lt" } else { "lte" }
 }
 
 #[cfg(test)]
@@ -390,6 +413,22 @@ mod tests {
             filter("d.release=2026-01-01..<2027-01-01"),
             json!({ "specs": [{ "key": "release", "date": { "gte": "2026-01-01", "lt": "2027-01-01" } }] })
         );
+    }
+
+    #[test]
+    fn ends_that_are_the_wrong_way_round_are_exchanged() {
+        assert_eq!(
+            filter("price=500..100.5&n.size=70..<9~cm&d.release=2027-01-01..2026-01-01"),
+            json!({
+                "price": { "gte": "100.5", "lte": "500" },
+                "specs": [
+                    { "key": "size", "number": { "gte": 9.0, "lte": 70.0, "unit": "cm" } },
+                    { "key": "release", "date": { "gte": "2026-01-01", "lte": "2027-01-01" } },
+                ],
+            })
+        );
+        assert_eq!(filter("price=100.."), json!({ "price": { "gte": "100" } }));
+        assert_eq!(filter("price=..9"), json!({ "price": { "lte": "9" } }));
     }
 
     #[test]

@@ -172,15 +172,12 @@ fn summary(product: &Value, html: &mut Html) {
         .raw("</dd></dl></div>");
 }
 
-/// Writes whether the product is on sale, and how often it is sold and looked at.
+/// Writes whether the product is not on sale, and how often it is sold and looked at.
 fn standing(product: &Value, html: &mut Html) {
-    let on_sale = product["status"] == "ACTIVE";
     html.raw("<ul class=\"standing\">");
-    html.raw(if on_sale {
-        "<li class=\"good\">On sale</li>"
-    } else {
-        "<li>Not on sale</li>"
-    });
+    if product["status"] != "ACTIVE" {
+        html.raw("<li>Not on sale</li>");
+    }
     let number = |counter: &Value| {
         let value = counter["value"].as_i64().unwrap_or_default();
         let about = if counter["relation"] == "EXACT" {

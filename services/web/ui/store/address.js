@@ -19,10 +19,22 @@ const SORTS = {
 /** @param {string} text */
 const number = (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined);
 
+/** The ends of `10..50` or `10..<50`, and whether the upper one is left out. Ends that are the wrong way round are
+ * exchanged: a person has typed them.
+ * @param {string} text
+ * @returns {[string, string, boolean] | undefined} */
+function ends(text) {
+  const [low, end] = text.split("..");
+  if (end === undefined) return undefined;
+  const high = end.replace("<", "");
+  const [one, other] = [number(low), number(high)];
+  const reversed = one !== undefined && other !== undefined ? one > other : one === other && high !== "" && low > high;
+  return reversed ? [high, low, false] : [low, high, end.startsWith("<")];
+}
+
 /** @param {string} text */
 function price(text) {
-  const [low, high] = text.split("..");
-  if (high === undefined) return undefined;
+  const [low, high] = ends(text) ?? ["", ""];
   const range = {};
   if (number(low) !== undefined) Object.assign(range, { gte: low });
   if (number(high) !== undefined) Object.assign(range, { lte: high });
@@ -37,10 +49,9 @@ export function numbers(text) {
   if (range.startsWith("=")) {
     test.eq = number(range.slice(1));
   } else {
-    const [low, end] = range.split("..");
-    if (end === undefined) return undefined;
+    const [low, high, leftOut] = ends(range) ?? ["", "", false];
     test.gte = number(low);
-    test[end.startsWith("<") ? "lt" : "lte"] = number(end.replace("<", ""));
+    test[leftOut ? "lt" : "lte"] = number(high);
   }
   for (const name of Object.keys(test)) if (test[name] === undefined) delete test[name];
   if (!Object.keys(test).length) return undefined;
@@ -49,12 +60,11 @@ export function numbers(text) {
 
 /** @param {string} text */
 function dates(text) {
-  const [low, end = ""] = text.split("..");
+  const [low, high, leftOut] = ends(text) ?? [text, "", false];
   /** @type {Record<string, string>} */
   const range = {};
   if (low) range.gte = low;
-  const high = end.replace("<", "");
-  if (high) range[end.startsWith("<") ? "lt" : "lte"] = high;
+  if (high) range[leftOut ? "lt" : "lte"] = high;
   return range;
 }
 

@@ -57,7 +57,7 @@ function Summary({ product }) {
   const sold = counters.unitsSoldInMonth;
   const seen = counters.viewsInMonth;
   const facts = [
-    product.status === "ACTIVE" ? "On sale" : "Not on sale",
+    product.status !== "ACTIVE" && "Not on sale",
     sold.value > 0 && `${about(sold)} sold in 30 days`,
     seen.value >= MIN_VIEWS && `seen ${about(seen)} times in 30 days`,
   ].filter(Boolean);
@@ -68,7 +68,7 @@ function Summary({ product }) {
     h("h1", { class: "iso" }, product.name),
     h("div", { class: "verdict" }, h(Rating, { stats: product.ratingStats }), h("a", { href: "#reviews" }, product.ratingStats.count ? "Read reviews" : "Write the first review")),
     h(Price, { price: product.price }),
-    h("ul", { class: "standing" }, facts.map((fact, at) => h("li", { key: fact, class: at === 0 && product.status === "ACTIVE" ? "good" : "" }, fact))),
+    h("ul", { class: "standing" }, facts.map((fact) => h("li", { key: fact }, fact))),
     h("p", { class: "buttons" }, h(CompareButton, { product, label: true })),
     product.description && h("p", { class: "description iso" }, product.description),
     h(

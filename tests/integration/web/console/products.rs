@@ -550,10 +550,13 @@ async fn with_several_values(address: &str) -> Vec<String> {
             continue;
         }
         kinds.push(&product["kind"]);
-        let sizes = [("EU", "40"), ("EU", "41"), ("UK", "7"), ("UK", "7.5")]
-            .map(|(system, size)| json!({ "key": "shown_size", "qualifier": system, "text": size }));
-        let lengths = [1.5, 250.0].map(|length| json!({ "key": "shown_length", "number": length, "unit": "mm" }));
-        let days = ["2026-01-31", "2026-02-28"].map(|day| json!({ "key": "shown_on", "date": day }));
+        let sizes = [("EU", "40"), ("EU", "41"), ("UK", "7"), ("UK", "7.5")].map(
+            |(system, size)| json!({ "key": "shown_size", "qualifier": system, "text": size }),
+        );
+        let lengths = [1.5, 250.0]
+            .map(|length| json!({ "key": "shown_length", "number": length, "unit": "mm" }));
+        let days =
+            ["2026-01-31", "2026-02-28"].map(|day| json!({ "key": "shown_on", "date": day }));
         let specs: Vec<&Value> = sizes.iter().chain(&lengths).chain(&days).collect();
         let set = "mutation ($input: SetSpecsInput!) { setSpecs(input: $input) { userErrors { message } } }";
         let input = json!({ "input": { "productId": product["id"], "specs": specs } });
@@ -572,9 +575,15 @@ fn saving_a_product_of_any_kind_keeps_every_value_of_its_specs() {
         for slug in slugs {
             let before = specs(address, &slug).await;
             edit(browser, address, &slug).await;
-            let lists = browser.eval("document.querySelectorAll('.chips.values').length").await;
+            let lists = browser
+                .eval("document.querySelectorAll('.chips.values').length")
+                .await;
             assert_eq!(lists, 4, "{slug}");
-            assert_eq!(browser.eval(SAVED).await, true, "{slug} is unchanged when it is opened");
+            assert_eq!(
+                browser.eval(SAVED).await,
+                true,
+                "{slug} is unchanged when it is opened"
+            );
             fill(browser, "#product-name", "Another name").await;
             save(browser).await;
             browser.wait(SAVED).await;
