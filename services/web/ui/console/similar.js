@@ -13,13 +13,15 @@ const SPELLINGS = [
   [/grey/g, "gray"],
 ];
 
-/** What remains of a key when spelling does not matter.
+/** The words of a key when spelling does not matter, sorted.
  * @param {string} key */
-export function core(key) {
+function words(key) {
   const spelled = SPELLINGS.reduce((text, [from, to]) => text.replace(from, to), key);
-  const words = spelled.split("_").map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
-  return words.sort().join("");
+  return spelled.split("_").map((word) => (word.length > 3 ? word.replace(/s$/, "") : word)).sort();
 }
+
+/** The fewest letters of a word in which one of them may be a mistake: `pole` and `sole` are two words. */
+const MIN_MISTAKEN = 6;
 
 /** How many letters must change, up to a number.
  * @param {string} one
@@ -43,11 +45,15 @@ export function distance(one, other, most) {
  * @param {string} one
  * @param {string} other */
 export function alike(one, other) {
-  const [a, b] = [core(one), core(other)];
-  if (a === b) return true;
+  const [a, b] = [words(one), words(other)];
+  if (a.join("") === b.join("")) return true;
   // A digit makes another key: `port_1` and `port_2`.
   if (one.replace(/\D/g, "") !== other.replace(/\D/g, "")) return false;
-  return Math.min(a.length, b.length) >= 6 && distance(a, b, 1) <= 1;
+  // One word of each may have a mistake; words that both have are the same.
+  const rest = a.filter((word) => !b.includes(word));
+  const others = b.filter((word) => !a.includes(word));
+  const [written, meant] = [rest.join(""), others.join("")];
+  return rest.length < 2 && others.length < 2 && Math.min(written.length, meant.length) >= MIN_MISTAKEN && distance(written, meant, 1) <= 1;
 }
 
 /** The keys that a new one may have been meant to be.

@@ -88,6 +88,7 @@ function Preview({ from, name, onMerged }) {
   const [refusals, setRefusals] = useState(/** @type {any[]} */ ([]));
   const [left, setLeft] = useState(/** @type {{ now: number, all: number } | null} */ (null));
   const [busy, setBusy] = useState(false);
+  const [typed, setTyped] = useState("");
   const into = data?.specKey;
   const merge = async () => {
     setBusy(true);
@@ -135,7 +136,8 @@ function Preview({ from, name, onMerged }) {
       ? h("p", { class: "wrong" }, "They hold different things, and cannot be merged.")
       : h("p", null, `${plural(from.coverage?.products ?? 0, "product")} on sale will have ${into.key} instead of ${from.key}, drafts and archived ones too. The label “${into.label}” remains.`),
     h(Wrong, { id: "merge-wrong", refusals }),
-    !clash && h("p", null, h("button", { type: "button", class: "button", disabled: busy, onClick: merge }, busy ? "Merging …" : `Merge ${from.key} into ${into.key}`)),
+    !clash && h("div", { class: "field" }, h("label", { for: "merge-typed" }, `Type ${from.key} to confirm: this cannot be undone`), h("input", { id: "merge-typed", value: typed, autocomplete: "off", spellcheck: false, onInput: (/** @type {any} */ event) => setTyped(event.currentTarget.value) })),
+    !clash && h("p", null, h("button", { type: "button", class: "button", disabled: busy || typed.trim() !== from.key, onClick: merge }, busy ? "Merging …" : `Merge ${from.key} into ${into.key}`)),
   );
 }
 

@@ -4,7 +4,7 @@ import { h } from "../vendor/preact/preact.js";
 import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
 import { count, plural } from "../shared/format.js";
 import { announcement, navigate, place } from "../shared/navigation.js";
-import { fetchPages } from "./data.js";
+import { fetchPages, keep, stored } from "./data.js";
 import { NewThing } from "./edit.js";
 import { nameOf } from "./form.js";
 import { dictionary } from "./lists.js";
@@ -14,6 +14,8 @@ import { pairs } from "./similar.js";
 
 /** How many pairs are shown. */
 const PAIRS = 50;
+/** Where the pairs are kept that somebody has said to be different. */
+const DIFFERENT = "vitrine.keys.different";
 
 /** @param {string} key */
 export const keyPath = (key) => `/console/specs/${encodeURIComponent(key)}`;
@@ -56,7 +58,16 @@ export function SpecKeys() {
 
 /** @param {{ rows: any[], complete: boolean }} props */
 function Alike({ rows, complete }) {
-  const found = useMemo(() => (complete ? pairs(rows) : []), [rows, complete]);
+  const all = useMemo(() => (complete ? pairs(rows) : []), [rows, complete]);
+  const [different, setDifferent] = useState(/** @type {string[]} */ (stored(DIFFERENT, [])));
+  const named = (/** @type {any} */ one, /** @type {any} */ other) => [one.key, other.key].sort().join(" ");
+  const found = all.filter(([one, other]) => !different.includes(named(one, other)));
+  const dismiss = (/** @type {any} */ one, /** @type {any} */ other) => {
+    const next = [...different, named(one, other)];
+    setDifferent(next);
+    keep(DIFFERENT, next);
+    announcement.value = `${one.key} and ${other.key} are no longer proposed`;
+  };
   if (!complete) return null;
   if (!found.length) return h("p", { class: "hint" }, "No two keys look as if they meant the same.");
   const products = (/** @type {any} */ key) => key.coverage?.products ?? 0;
@@ -78,6 +89,8 @@ function Alike({ rows, complete }) {
           h("a", { href: keyPath(into.key) }, into.key),
           ` (${plural(products(into), "product")}). `,
           h("a", { href: mergePath(from.key, into.key) }, `Merge ${from.key} into ${into.key} …`),
+          " ",
+          h("button", { type: "button", class: "link", onClick: () => dismiss(from, into) }, "They are different", h("span", { class: "hidden" }, `: ${from.key} and ${into.key}`)),
         ),
       ),
     ),

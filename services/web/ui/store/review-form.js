@@ -42,6 +42,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
   const [refusals, setRefusals] = useState(/** @type {any[]} */ ([]));
   const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
+  const [asking, setAsking] = useState(false);
   const [sending, setSending] = useState(false);
   const key = useRef(randomKey());
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
@@ -91,6 +92,7 @@ export function ReviewForm({ product, own, onSaved, reload }) {
     }
   };
   const remove = () => send(() => change("DeleteReview", { id: own.id, expectedRevision: own.revision }), "Your review is deleted.");
+  const pictures = draft.media?.length ?? 0;
   const at = (/** @type {string} */ field) => refusals.filter((one) => fieldOf(one.path) === field);
   return h(
     "form",
@@ -120,8 +122,21 @@ export function ReviewForm({ product, own, onSaved, reload }) {
       "p",
       { class: "buttons" },
       h("button", { type: "submit", class: "button", disabled: busy || sending }, busy || sending ? "Sending …" : editing ? "Save" : "Publish"),
-      editing && h("button", { type: "button", class: "button danger", disabled: busy || sending, onClick: remove }, "Delete"),
+      editing && !asking && h("button", { type: "button", class: "button danger", disabled: busy || sending, onClick: () => setAsking(true) }, "Delete …"),
     ),
+    editing &&
+      asking &&
+      h(
+        "div",
+        { class: "box stack", role: "alertdialog", "aria-labelledby": "review-delete" },
+        h("p", { id: "review-delete" }, `Delete the review with its text${pictures ? ` and ${pictures === 1 ? "its picture" : `${pictures} pictures`}` : ""}? It cannot be brought back.`),
+        h(
+          "p",
+          { class: "buttons" },
+          h("button", { type: "button", class: "button danger", disabled: busy || sending, onClick: remove }, "Delete it"),
+          h("button", { type: "button", class: "button quiet", autofocus: true, onClick: () => setAsking(false) }, "Keep it"),
+        ),
+      ),
   );
 }
 

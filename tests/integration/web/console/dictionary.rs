@@ -19,6 +19,14 @@ fn similar_keys_are_found_and_merged_with_a_preview_and_progress() {
             .click_text("[aria-labelledby=alike] a", "Merge colour into color")
             .await;
         browser.wait("document.querySelector('[aria-labelledby=merge] .grid')?.textContent.includes('Black')").await;
+        assert_eq!(
+            browser
+                .eval("document.querySelector('[aria-labelledby=merge] .button').disabled")
+                .await,
+            true,
+            "a merge is confirmed by typing the key"
+        );
+        fill(browser, "#merge-typed", "colour").await;
         browser
             .click_text("[aria-labelledby=merge] .button", "Merge colour into color")
             .await;
@@ -35,6 +43,54 @@ fn similar_keys_are_found_and_merged_with_a_preview_and_progress() {
         browser
             .wait("document.querySelector('#key-aliases')?.value.includes('colour')")
             .await;
+    });
+}
+
+#[test]
+fn keys_of_different_meaning_are_not_proposed_and_a_proposal_can_be_dismissed() {
+    in_console("admin", &[], async |browser, address| {
+        let set = "mutation ($input: SetSpecsInput!) { setSpecs(input: $input) { userErrors { message } } }";
+        let id = id_of(address, "night-train").await;
+        let keys = [
+            "pole_material",
+            "sole_material",
+            "run_time",
+            "runtime",
+            "frequency_min",
+            "frequncy_min",
+        ];
+        let specs = keys.map(|key| json!({ "key": key, "text": "x" }));
+        let input = json!({ "input": { "productId": id, "specs": specs } });
+        api(address, "admin", set, input).await;
+        browser.open("/console/specs").await;
+        let shown = "document.querySelector('[aria-labelledby=alike]')?.textContent ?? ''";
+        for proposed in ["run_time into runtime", "frequency_min into frequncy_min"] {
+            browser
+                .wait(&format!("({shown}).includes('{proposed}')"))
+                .await;
+        }
+        assert_eq!(
+            browser
+                .eval(&format!("({shown}).includes('pole_material')"))
+                .await,
+            false
+        );
+        browser
+            .click_text("[aria-labelledby=alike] button", "run_time and runtime")
+            .await;
+        browser
+            .wait(&format!("!({shown}).includes('run_time')"))
+            .await;
+        browser.open("/console/specs").await;
+        browser
+            .wait(&format!("({shown}).includes('frequncy_min')"))
+            .await;
+        assert_eq!(
+            browser
+                .eval(&format!("({shown}).includes('run_time')"))
+                .await,
+            false
+        );
     });
 }
 
