@@ -86,6 +86,53 @@ fn a_list_is_filtered_in_any_unit_and_going_back_restores_it() {
 }
 
 #[test]
+fn groups_of_filters_keep_their_places_and_stay_as_they_were_opened() {
+    in_browser(async |browser, _| {
+        browser.open("/c/monitors").await;
+        let groups = "[...document.querySelectorAll('.panel details')].map((one) => one.querySelector('h2').textContent + (one.open ? ' +' : ' -'))";
+        browser.wait(&format!("{groups}.length > 3")).await;
+        let last = "[...document.querySelectorAll('.panel details')].at(-1)";
+        browser
+            .eval("document.querySelector('.panel details summary').click()")
+            .await;
+        browser
+            .eval(&format!(
+                "{last}.open || {last}.querySelector('summary').click()"
+            ))
+            .await;
+        browser
+            .wait(&format!(
+                "{last}.open && !document.querySelector('.panel details').open"
+            ))
+            .await;
+        let before = browser.eval(groups).await;
+        browser.click_text(".panel label", "Karst").await;
+        browser
+            .wait("document.querySelector('.heading .total').textContent === '2 products'")
+            .await;
+        let before = before.as_array().unwrap();
+        let after = browser.eval(groups).await;
+        let after = after.as_array().unwrap();
+        let kept: Vec<&Value> = before.iter().filter(|one| after.contains(one)).collect();
+        let known = after.iter().filter(|one| before.contains(one));
+        assert!(kept.len() > 2, "{before:?} {after:?}");
+        assert_eq!(known.collect::<Vec<_>>(), kept, "the same places");
+    });
+}
+
+#[test]
+fn ends_of_a_range_that_are_the_wrong_way_round_are_exchanged() {
+    in_browser(async |browser, _| {
+        browser.open("/c/monitors?price=100000..1").await;
+        let total = "document.querySelector('.heading .total').textContent";
+        browser.wait(&format!("{total} === '33 products'")).await;
+        browser.open("/c/monitors?after=an-old-link").await;
+        browser.wait(&format!("{total} === '33 products'")).await;
+        assert_eq!(count(browser, ".tile").await, 24);
+    });
+}
+
+#[test]
 fn the_highest_range_has_no_upper_end_and_as_many_products_as_it_says() {
     in_browser(async |browser, _| {
         browser.open("/c/monitors").await;

@@ -70,6 +70,9 @@ fn a_review_is_written_refused_corrected_changed_and_deleted() {
         browser.click_text(".own .button", "Edit").await;
         browser.click(".button.danger").await;
         browser
+            .click_text("[role=alertdialog] .button", "Delete it")
+            .await;
+        browser
             .wait("document.querySelectorAll('.opinion').length === 0")
             .await;
     });

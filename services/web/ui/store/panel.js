@@ -1,7 +1,7 @@
 // @ts-check
 // The filters of a list: what can be chosen, how many products a choice leaves, ranges in any unit.
 import { h } from "../vendor/preact/preact.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { ask } from "../shared/graphql.js";
 import { count, money, plural } from "../shared/format.js";
 import { edited, facetVariables, isFilter, numbers, parameterOf, toggled } from "./address.js";
@@ -25,20 +25,30 @@ const allUnits = () => (units ??= ask("Units", {}).then((data) => data.units));
 /** @param {{ facets: any[], list: List, place: string }} props */
 export function Panel({ facets, list, place }) {
   const shown = facets.filter((facet) => list.category === null || facet.key !== "@category");
+  // While the category stays, groups keep their places and stay as they were opened: those that come later stand at the end.
+  const kept = useRef({ category: list.category, order: /** @type {string[]} */ ([]), open: /** @type {Map<string, boolean>} */ (new Map()) });
+  if (kept.current.category !== list.category) kept.current = { category: list.category, order: [], open: new Map() };
+  const { order, open } = kept.current;
+  for (const facet of shown) {
+    if (order.includes(facet.key)) continue;
+    open.set(facet.key, order.length < OPEN);
+    order.push(facet.key);
+  }
+  const places = shown.map((facet) => ({ facet, at: order.indexOf(facet.key) })).sort((one, other) => one.at - other.at);
   return h(
     "div",
     { class: "facets" },
-    shown.map((facet, index) => h(Facet, { key: facet.key, facet, list, open: index < OPEN, id: `${place}-${index}` })),
+    places.map(({ facet, at }) => h(Facet, { key: facet.key, facet, list, open: open.get(facet.key) ?? false, onToggle: (/** @type {boolean} */ next) => open.set(facet.key, next), id: `${place}-${at}` })),
   );
 }
 
-/** @param {{ facet: any, list: List, open: boolean, id: string }} props */
-function Facet({ facet, list, open, id }) {
+/** @param {{ facet: any, list: List, open: boolean, onToggle: (open: boolean) => void, id: string }} props */
+function Facet({ facet, list, open, onToggle, id }) {
   const chosen = facet.values.some((/** @type {any} */ value) => value.selected);
   const range = ["NUMBER", "QUANTITY", "PRICE"].includes(facet.kind);
   return h(
     "details",
-    { class: "facet", open: open || chosen },
+    { class: "facet", open: open || chosen, onToggle: (/** @type {any} */ event) => onToggle(event.currentTarget.open) },
     h("summary", null, h("h2", { class: "facet-name" }, facet.label)),
     h(Values, { facet, list, id }),
     range && h(Range, { facet, list, id }),
