@@ -1,6 +1,6 @@
 //! A shopper looks around, in a browser.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vitrine_harness::browser::Browser;
 
 use super::{count, in_browser, text};
