@@ -231,6 +231,23 @@ fn some_of_the_further_rows_are_looked_at() {
     assert!(text.contains("guessed from 1006 rows"), "{text}");
 }
 
+#[test]
+fn a_variant_without_a_number_is_one_if_it_has_a_price() {
+    let feed = "Handle,Title,Option1 Name,Option1 Value,Barcode,Price\n\
+                cup,Cup,Title,Only,,5\nmug,Mug,Size,S,4006381333931,6\nmug,,,L,4006381333948,7\n";
+    let (text, rejected) = mapped("cups.csv", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(&text, &["where_item = { Price = { known = true } }"]);
+}
+
+#[test]
+fn what_a_row_is_is_no_category() {
+    let feed = "{\"id\": 1, \"name\": \"Lamp\", \"type\": \"product\"}\n\
+                {\"id\": 2, \"name\": \"Clip\", \"type\": \"product\"}\n";
+    let (text, _) = mapped("rows.jsonl", feed);
+    has(&text, &["category = { value = [\"Products\"] }"]);
+}
+
 /// The folder with the feeds.
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")

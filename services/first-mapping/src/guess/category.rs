@@ -8,6 +8,16 @@ use crate::paths::Facts;
 const LEVELS: [&str; 9] = [" > ", ">", "&gt;", " » ", " / ", " :: ", "|", "/", "\\"];
 /// Several categories are separated by one of these.
 const CATEGORIES: [&str; 4] = [", ", ",", ";", "|"];
+/// Words for what a row is, which are no categories.
+const KINDS: [&str; 7] = [
+    "product",
+    "products",
+    "item",
+    "article",
+    "simple",
+    "variable",
+    "variation",
+];
 /// Words for categories in numbered columns, and for their levels.
 const CATEGORY_WORDS: [&str; 8] = [
     "category",
@@ -29,7 +39,11 @@ impl Finder<'_> {
             return levels;
         }
         let text = |facts: &Facts| {
-            facts.texts * 2 > facts.known && facts.signs().is_none() && !facts.are_addresses()
+            let is_kind = facts
+                .all()
+                .all(|text| KINDS.contains(&text.to_lowercase().as_str()));
+            let is_text = facts.texts * 2 > facts.known && facts.signs().is_none();
+            is_text && !is_kind && !facts.are_addresses()
         };
         let Some(path) = self.find("category", text) else {
             let value = "{ value = [\"Products\"] }".to_owned();

@@ -25,7 +25,8 @@ const MAX_PIECE: usize = 40;
 const NO_KEYS: [&str; 4] = ["variant", "product", "item", "value"];
 
 /// Names of objects that only say that specs are in them.
-const CONTAINERS: [&str; 15] = [
+const CONTAINERS: [&str; 16] = [
+    "data",
     "node",
     "product",
     "item",

@@ -17,12 +17,15 @@ impl Finder<'_> {
         let (key, groups) = (gathered.key.clone(), gathered.groups);
         self.taken.push(key.clone());
         let own = |path: &String| !gathered.first.contains(path) && *path != key;
-        let different = |facts: &Facts| facts.are_different() && facts.known >= groups;
+        let prices = self.ranked("price", |facts| facts.known > groups);
+        let price = prices.into_iter().find(own);
+        // A line that has a price and no number is a variant, too.
+        let sold = price.as_deref().and_then(|path| self.facts(path));
+        let lines = sold.map_or(groups, |facts| facts.known);
+        let different = |facts: &Facts| facts.are_different() && facts.known >= lines;
         let mut numbers = self.ranked("sku", different);
         numbers.extend(self.ranked("gtin", different));
         let number = numbers.into_iter().find(own);
-        let prices = self.ranked("price", |facts| facts.known > groups);
-        let price = prices.into_iter().find(own);
         let options = self.option_values();
         let each = number.is_some() || (price.is_some() && !options.is_empty());
         self.variants = Some(Variants { gathered, each });
