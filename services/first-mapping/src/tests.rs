@@ -248,6 +248,31 @@ fn what_a_row_is_is_no_category() {
     has(&text, &["category = { value = [\"Products\"] }"]);
 }
 
+#[test]
+fn a_price_of_an_unknown_kind_is_not_shown() {
+    let feed = r#"{"id": 1, "name": "Lamp", "prices": [{"type": "retail", "price": 5}, {"type": "purchase", "price": 3}]}"#;
+    let (text, _) = mapped("shop.jsonl", feed);
+    assert!(
+        text.contains("from = \"prices[type=retail].price\","),
+        "{text}"
+    );
+}
+
+#[test]
+fn texts_of_elements_with_a_name_are_specs() {
+    let feed = "<shop><product id=\"1\"><title>Lamp</title><params><param name=\"Height\" unit=\"cm\">42</param>\
+        <param name=\"Colour\">red</param></params></product><product id=\"2\"><title>Clip</title><params>\
+        <param name=\"Height\" unit=\"mm\">90</param></params></product></shop>";
+    let (text, rejected) = mapped("shop.xml", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    let lines = [
+        "key_from = \"@name\"",
+        "value_from = \"#text\"",
+        "unit_from = \"@unit\"",
+    ];
+    has(&text, &lines);
+}
+
 /// The folder with the feeds.
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")

@@ -218,15 +218,13 @@ impl Finder<'_> {
 /// the shop pays is none of them.
 fn recommended(kinds: &[&str]) -> Vec<String> {
     let place = |kind: &str| meanings::rank("recommended_price", &Heading::read(kind).words);
+    // A kind that is not known may be what the shop pays.
     let mut ranked: Vec<(usize, &str)> = kinds
         .iter()
         .filter(|kind| !is_cost(kind))
-        .map(|kind| (place(kind).unwrap_or(usize::MAX), *kind))
+        .filter_map(|kind| Some((place(kind)?, *kind)))
         .collect();
     ranked.sort_unstable();
-    if ranked.first().is_none_or(|(place, _)| *place == usize::MAX) {
-        return Vec::new();
-    }
     ranked
         .into_iter()
         .map(|(_, kind)| kind.to_owned())

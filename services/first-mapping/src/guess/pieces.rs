@@ -99,10 +99,9 @@ impl Finder<'_> {
     }
 
     fn pieces_in(&self, list: &str) -> Option<Pieces> {
-        let (key, value) = (
-            self.inside(list, "piece_key")?,
-            self.inside(list, "piece_value")?,
-        );
+        let key = self.inside(list, "piece_key")?;
+        let value = self.inside(list, "piece_value");
+        let value = value.or_else(|| self.text_beside(list, &key))?;
         let is_flat = |path: &str| !path.contains("[]");
         let pieces = key != value && is_flat(&key) && is_flat(&value);
         let mut units = self.all_inside(list, "piece_unit").into_iter();
@@ -116,10 +115,19 @@ impl Finder<'_> {
         })
     }
 
+    /// The text of elements that have the key as an attribute.
+    fn text_beside(&self, list: &str, key: &str) -> Option<String> {
+        let facts = self.facts(&format!("{list}.#text"))?;
+        let is_value = key.starts_with('@') && facts.known > 0 && facts.addresses == 0;
+        is_value.then(|| "#text".to_owned())
+    }
+
     /// Rules for the lists whose items are specs in pieces.
     pub(super) fn pieces(&mut self) -> Vec<GuessedTable> {
         let mut lists: Vec<String> = Vec::new();
-        for (list, _) in self.in_lists("piece_value", |_| true) {
+        let mut all = self.in_lists("piece_value", |_| true);
+        all.extend(self.in_lists("piece_key", |_| true));
+        for (list, _) in all {
             let ends = list
                 .match_indices("[]")
                 .map(|(at, _)| list[..at + 2].to_owned());
@@ -279,6 +287,7 @@ impl Finder<'_> {
                         || *facts == beside
                         || *facts == format!("unit_{words}")
                         || *facts == format!("{words}_uom")
+                        || *facts == format!("{words}_einheit")
                         || (MEASURES.contains(&words.as_str())
                             && UNITS_OF_MEASURES.contains(&facts.as_str())))
             };

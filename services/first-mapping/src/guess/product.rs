@@ -100,12 +100,8 @@ impl Finder<'_> {
     pub(super) fn id(&mut self, meaning: &str) -> Guess {
         let rows = self.paths.rows();
         let fits = |facts: &Facts| facts.known == rows && facts.are_different() && !facts.listed;
-        if self
-            .facts(ROW_KEY)
-            .is_some_and(|facts| fits(facts) && !are_positions(facts))
-        {
-            self.taken.push(ROW_KEY.to_owned());
-            return sure("external_id", quoted(ROW_KEY));
+        if let Some(key) = self.key_of_rows() {
+            return key;
         }
         let own = |facts: &Facts| fits(facts) && of_id(&facts.heading.words);
         let first = self.paths.all().next().filter(|(_, facts)| own(facts));
@@ -156,6 +152,17 @@ impl Finder<'_> {
             return unsure("external_id", quoted(&path), remark);
         }
         self.digest()
+    }
+
+    /// The keys of rows that are the values of an object, as their id.
+    pub(super) fn key_of_rows(&mut self) -> Option<Guess> {
+        let facts = self.facts(ROW_KEY)?;
+        let is_id = facts.known == self.paths.rows() && facts.are_different();
+        if !is_id || are_positions(facts) {
+            return None;
+        }
+        self.taken.push(ROW_KEY.to_owned());
+        Some(sure("external_id", quoted(ROW_KEY)))
     }
 
     /// An id of two columns that have other values together in each row; otherwise the number of the

@@ -161,6 +161,9 @@ impl Finder<'_> {
 
     /// The id of a review: its own, otherwise a digest of what makes it this one.
     fn id_of_review(&mut self, signs: &Signs, email: Option<&str>) -> Guess {
+        if let Some(key) = self.key_of_rows() {
+            return key;
+        }
         let rows = self.paths.rows();
         let fits = |facts: &Facts| {
             let words = facts.heading.words.as_str();

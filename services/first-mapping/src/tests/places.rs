@@ -107,6 +107,15 @@ fn the_keys_of_an_object_of_rows_are_ids() {
 }
 
 #[test]
+fn the_keys_of_an_object_of_reviews_are_their_ids() {
+    let feed = r#"{"r1": {"product": "T1", "stars": 5, "comment": "Bright and warm.", "user": "Ada"},
+        "r2": {"product": "T2", "stars": 2, "comment": "Broke too soon.", "user": "Bo"}}"#;
+    let (text, rejected) = mapped("reviews.json", feed);
+    assert_eq!(rejected, [] as [String; 0], "{text}");
+    has(&text, &["[review]", "external_id = \"@key\""]);
+}
+
+#[test]
 fn keys_that_only_count_rows_are_no_ids() {
     let feed =
         r#"{"0": {"sku": "T1", "name": "Tarn Lamp"}, "1": {"sku": "T2", "name": "Tarn Clip"}}"#;
