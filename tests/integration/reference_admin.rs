@@ -592,7 +592,10 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
         .await
         .done();
         for (input, place) in [
-            (json!({ "key": "volume", "type": "TEXT" }), "IN_USE at type"),
+            (
+                json!({ "key": "volume", "type": "NUMBER" }),
+                "IN_USE at type",
+            ),
             (
                 json!({ "key": "volume", "dimension": "mass" }),
                 "IN_USE at dimension",
