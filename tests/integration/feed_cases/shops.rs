@@ -225,7 +225,6 @@ A2;lamps;0;lamp;;Clip;Klemme;;300.0000;GRAM;10.0000;CENTIMETER;19.90;;red;
           description: Bright
           39.90 EUR
           family = lamp (text)
-          name = Bogenlampe (text)
           weight = 1.2 kg (quantity)
           length = 420 mm (quantity)
           colors = red (text)
@@ -233,7 +232,6 @@ A2;lamps;0;lamp;;Clip;Klemme;;300.0000;GRAM;10.0000;CENTIMETER;19.90;;red;
         Clip in lamps
           19.90 EUR
           family = lamp (text)
-          name = Klemme (text)
           weight = 300 g (quantity)
           length = 10 cm (quantity)
           colors = red (text)

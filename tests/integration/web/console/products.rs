@@ -571,7 +571,7 @@ async fn with_several_values(address: &str) -> Vec<String> {
 fn saving_a_product_of_any_kind_keeps_every_value_of_its_specs() {
     in_console("admin", &[], async |browser, address| {
         let slugs = with_several_values(address).await;
-        assert!(slugs.len() > 3, "{slugs:?}");
+        assert!(slugs.len() > 2, "{slugs:?}");
         for slug in slugs {
             let before = specs(address, &slug).await;
             edit(browser, address, &slug).await;
