@@ -221,11 +221,9 @@ fn lost_or_changed_parts_of_the_database_schema_are_restored() {
             "create collection votes",
         ];
         assert_eq!(lines(&plan.steps), steps);
-        let unwanted = [
-            "drop index products.name and build it with its new definition",
-            "drop index products.colour_1",
-        ];
+        let unwanted = ["drop index products.name and build it with its new definition"];
         assert_eq!(lines(&plan.unwanted), unwanted);
+        assert_eq!(plan.foreign, ["products.colour_1"]);
         assert_eq!(migrate(&app.store, "first").await, steps);
         let missing = app.store.missing_from_schema().await.unwrap();
         assert!(missing.len() == 1 && missing[0].starts_with("index products.name as"));
@@ -233,6 +231,36 @@ fn lost_or_changed_parts_of_the_database_schema_are_restored() {
         assert_eq!(migrate(&app.store, "second").await, [""; 0]);
         let done = app.store.migrate(FILES, "third", true, &|_| {}).await;
         assert_eq!(lines(&done.unwrap()), unwanted);
+        // An index of the operator stays.
+        products.drop_index("colour_1").await.unwrap();
+        as_desired(&app.store).await;
+    });
+}
+
+#[test]
+fn only_indexes_that_an_earlier_release_has_made_are_dropped() {
+    test(async |app| {
+        migrate(&app.store, "earlier").await;
+        let database = direct(app, &app.store);
+        let records = database.collection::<Document>("migrations");
+        let old = doc! { "$push": { "indexes": "products.old" } };
+        records
+            .update_one(doc! { "_id": "schema" }, old)
+            .await
+            .unwrap();
+        let products = database.collection::<Document>("products");
+        for name in ["old", "mine"] {
+            let options = IndexOptions::builder().name(name.to_owned()).build();
+            let index = IndexModel::builder().keys(doc! { name: 1 });
+            let index = index.options(options).build();
+            products.create_index(index).await.unwrap();
+        }
+        let plan = app.store.migration_plan(FILES).await.unwrap();
+        assert_eq!(plan.foreign, ["products.mine"]);
+        let done = app.store.migrate(FILES, "later", true, &|_| {}).await;
+        let done: Vec<String> = done.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(done, ["drop index products.old"]);
+        products.drop_index("mine").await.unwrap();
         as_desired(&app.store).await;
     });
 }

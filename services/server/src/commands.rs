@@ -143,7 +143,11 @@ async fn migrate(settings: &Common, command: Migrate) -> anyhow::Result<ExitCode
 /// The database user lacks privileges for it, among others.
 async fn print_migration_plan(store: &Store, drop_indexes: bool) -> anyhow::Result<()> {
     let plan = store.migration_plan(FILES).await?;
-    let Plan { steps, unwanted } = &plan;
+    let Plan {
+        steps,
+        unwanted,
+        foreign,
+    } = &plan;
     if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
         print("nothing to migrate");
     }
@@ -151,6 +155,7 @@ async fn print_migration_plan(store: &Store, drop_indexes: bool) -> anyhow::Resu
         print(&step.to_string());
     }
     print_unneeded_indexes(unwanted, drop_indexes);
+    print_foreign_indexes(foreign);
     Ok(store.check_privileges(&plan, drop_indexes).await?)
 }
 
@@ -163,8 +168,9 @@ async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<(
     for step in &done {
         print(&format!("done: {step}"));
     }
-    let remaining = store.migration_plan(FILES).await?.unwanted;
-    print_unneeded_indexes(&remaining, false);
+    let remaining = store.migration_plan(FILES).await?;
+    print_unneeded_indexes(&remaining.unwanted, false);
+    print_foreign_indexes(&remaining.foreign);
     database.require_schema().await
 }
 
@@ -185,6 +191,13 @@ async fn apply_migrations(store: &Store, drop_indexes: bool) -> anyhow::Result<V
     let owner = process_name();
     let done = store.migrate(FILES, &owner, drop_indexes, &report);
     Ok(done.await?)
+}
+
+/// Lists the indexes that no release has made.
+fn print_foreign_indexes(foreign: &[String]) {
+    for index in foreign {
+        print(&format!("index {index} is not one of Vitrine, and stays"));
+    }
 }
 
 /// Lists the indexes that this release does not need, and how to drop them unless this run has

@@ -5,10 +5,11 @@
 
 mod privileges;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -59,8 +60,10 @@ impl MigrationFile {
 pub struct Plan {
     /// The missing parts.
     pub steps: Vec<Step>,
-    /// Indexes that this release does not need; dropped only on request.
+    /// Indexes of earlier releases that this one does not need; dropped only on request.
     pub unwanted: Vec<Step>,
+    /// Indexes that no release has made, as `collection.name`: those of the operator. They are never dropped.
+    pub foreign: Vec<String>,
 }
 
 /// A step of a migration.
@@ -232,6 +235,7 @@ impl Store {
         let mut plan = Plan {
             steps: Vec::new(),
             unwanted: Vec::new(),
+            foreign: Vec::new(),
         };
         if let Some(found) = self.newer_schema().await? {
             let lacking = self.missing_from_schema().await?;
@@ -244,6 +248,7 @@ impl Store {
                 lacking: lacking.join(", "),
             });
         }
+        let made = self.made_indexes().await?;
         for difference in self.schema_differences().await? {
             match difference {
                 SchemaDifference::Collection(name) => plan.steps.push(Step::Create(name)),
@@ -252,9 +257,10 @@ impl Store {
                 SchemaDifference::OtherIndex { index, .. } => {
                     plan.unwanted.push(drop_step(index, true));
                 }
-                SchemaDifference::UnexpectedIndex(index) => {
+                SchemaDifference::UnexpectedIndex(index) if made.contains(&index.to_string()) => {
                     plan.unwanted.push(drop_step(index, false));
                 }
+                SchemaDifference::UnexpectedIndex(index) => plan.foreign.push(index.to_string()),
                 SchemaDifference::UnknownCollection(_) => {}
             }
         }
@@ -267,6 +273,31 @@ impl Store {
             }
         }
         Ok(plan)
+    }
+
+    /// Returns the indexes that releases have made, as `collection.name`.
+    async fn made_indexes(&self) -> Result<BTreeSet<String>, StorageError> {
+        let record = self.migration_record(SCHEMA).await?;
+        let names = record
+            .as_ref()
+            .and_then(|record| record.get_array("indexes").ok());
+        let names = names.into_iter().flatten().filter_map(Bson::as_str);
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Records the version of the schema, and its indexes beside those of earlier releases.
+    async fn record_schema(&self) -> Result<(), StorageError> {
+        let mut indexes = self.made_indexes().await?;
+        for schema in desired() {
+            let names = schema
+                .indexes
+                .iter()
+                .filter_map(|index| index.get_str("name").ok());
+            indexes.extend(names.map(|name| format!("{}.{name}", schema.collection)));
+        }
+        let indexes: Vec<String> = indexes.into_iter().collect();
+        let record = doc! { "version": schema_version().version, "indexes": indexes };
+        self.record(SCHEMA, record).await
     }
 
     /// Adds an index to the steps; all indexes of a collection are built in one pass.
@@ -292,7 +323,7 @@ impl Store {
         Ok(())
     }
 
-    /// Applies the missing steps, and drops unexpected indexes if `drops` is set. Returns the steps
+    /// Applies the missing steps, and drops unwanted indexes if `drops` is set. Returns the steps
     /// that were executed. Of several processes that start at the same time, one migrates and the
     /// others wait. `report` receives a line for each step.
     ///
@@ -333,6 +364,7 @@ impl Store {
         let Plan {
             mut steps,
             unwanted,
+            foreign: _,
         } = self.migration_plan(files).await?;
         if drops {
             steps.extend(unwanted);
@@ -343,8 +375,7 @@ impl Store {
             self.lock(owner).await?;
         }
         if !self.is_recorded().await? {
-            let version = doc! { "version": schema_version().version };
-            self.record(SCHEMA, version).await?;
+            self.record_schema().await?;
         }
         Ok(steps)
     }
