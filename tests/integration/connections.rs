@@ -88,7 +88,7 @@ fn a_certificate_that_cannot_be_read_is_reported_with_its_setting() {
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     let expected = "error: cannot read the certificate in /nowhere/certificate.pem \
-                    (--tls-certificate): No such file";
+                    (--tls-certificate, VITRINE_TLS_CERTIFICATE): No such file";
     assert!(said.contains(expected), "{said}");
 }
 
