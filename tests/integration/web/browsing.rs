@@ -92,8 +92,9 @@ fn groups_of_filters_keep_their_places_and_stay_as_they_were_opened() {
         let groups = "[...document.querySelectorAll('.panel details')].map((one) => one.querySelector('h2').textContent + (one.open ? ' +' : ' -'))";
         browser.wait(&format!("{groups}.length > 3")).await;
         let last = "[...document.querySelectorAll('.panel details')].at(-1)";
+        let second = "document.querySelectorAll('.panel details')[1]";
         browser
-            .eval("document.querySelector('.panel details summary').click()")
+            .eval(&format!("{second}.querySelector('summary').click()"))
             .await;
         browser
             .eval(&format!(
@@ -101,9 +102,7 @@ fn groups_of_filters_keep_their_places_and_stay_as_they_were_opened() {
             ))
             .await;
         browser
-            .wait(&format!(
-                "{last}.open && !document.querySelector('.panel details').open"
-            ))
+            .wait(&format!("{last}.open && !{second}.open"))
             .await;
         let before = browser.eval(groups).await;
         browser.click_text(".panel label", "Karst").await;
@@ -123,9 +122,12 @@ fn groups_of_filters_keep_their_places_and_stay_as_they_were_opened() {
 #[test]
 fn ends_of_a_range_that_are_the_wrong_way_round_are_exchanged() {
     in_browser(async |browser, _| {
-        browser.open("/c/monitors?price=100000..1").await;
         let total = "document.querySelector('.heading .total').textContent";
-        browser.wait(&format!("{total} === '33 products'")).await;
+        browser.open("/c/monitors?price=20..50").await;
+        browser.wait(&format!("/^[1-9]/.test({total})")).await;
+        let found = browser.eval(total).await;
+        browser.open("/c/monitors?price=50..20").await;
+        browser.wait(&format!("{total} === {found}")).await;
         browser.open("/c/monitors?after=an-old-link").await;
         browser.wait(&format!("{total} === '33 products'")).await;
         assert_eq!(count(browser, ".tile").await, 24);
