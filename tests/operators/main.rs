@@ -13,6 +13,7 @@ mod programs;
 mod proxies;
 mod secured;
 mod settings;
+mod tokens;
 
 use tokio::runtime::Builder;
 use vitrine_harness::process::Service;

@@ -7,14 +7,12 @@ use std::process::{Command, Stdio};
 
 use saphyr::{LoadableYamlNode as _, YamlOwned};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use vitrine_harness::documents::Document;
 use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::process::{Service, run};
 use vitrine_harness::{Members, eventually, http, tools};
 
-use crate::programs::{Program, program};
+use crate::programs::{Program, ask, program};
 use crate::{WITHIN, at, block_on, has_status, serve};
 
 const ALERTS: &str = "docker/prometheus/alerts.yaml";
@@ -116,15 +114,11 @@ impl Prometheus {
         Some(Self(program))
     }
 
-    /// Asks its API in HTTP/1.0, whose answers have one piece.
+    /// Asks its API.
     async fn get(&self, path: &str) -> Value {
-        let mut stream = TcpStream::connect(&self.0.address).await.unwrap();
-        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap_or_else(|_| panic!("{path}: {answer}"))
+        ask(&self.0.address, &format!("GET {path}"), &[], "")
+            .await
+            .json()
     }
 
     /// The series that a query finds now, with their values.

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use vitrine_harness::environment::search_path;
 use vitrine_harness::eventually;
+use vitrine_harness::http::Reply;
 use vitrine_harness::tools::needed;
 
 use crate::WITHIN;
@@ -53,12 +56,7 @@ impl Program {
             address,
             directory,
         };
-        let look = async || {
-            tokio::net::TcpStream::connect(&program.address)
-                .await
-                .ok()
-                .map(drop)
-        };
+        let look = async || TcpStream::connect(&program.address).await.ok().map(drop);
         eventually("a program that listens", WITHIN, look).await;
         program
     }
@@ -76,6 +74,34 @@ impl Drop for Program {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Sends a request in HTTP/1.0, whose answers have one piece.
+pub(crate) async fn ask(
+    address: &str,
+    request: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Reply {
+    let headers: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    let length = body.len();
+    let sent = format!(
+        "{request} HTTP/1.0\r\nhost: {address}\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Reply {
+        status,
+        head: head.to_ascii_lowercase(),
+        body: body.to_owned(),
     }
 }
 

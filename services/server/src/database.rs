@@ -327,3 +327,16 @@ fn require_version(version: &str) -> anyhow::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_series_of_mongodb_than_the_tested_one_is_named() {
+        let tested = TESTED_VERSION.trim();
+        assert_eq!(untested(tested), None);
+        let note = untested("99.1.4").expect("it is not tested");
+        assert!(note.contains("99.1.4"), "{note}");
+    }
+}
