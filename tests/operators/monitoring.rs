@@ -123,8 +123,8 @@ impl Prometheus {
 
     /// The series that a query finds now, with their values.
     async fn ask(&self, query: &str) -> Vec<(Value, f64)> {
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let path = format!("/api/v1/query?query={encoded}");
+        let encoded: Vec<String> = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let path = format!("/api/v1/query?query={}", encoded.concat());
         let answer = self.get(&path).await;
         assert_eq!(answer["status"], "success", "{query}: {answer}");
         let found = answer["data"]["result"].as_array().unwrap().iter();

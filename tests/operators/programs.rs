@@ -84,10 +84,11 @@ pub(crate) async fn ask(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Reply {
-    let headers: String = headers
-        .iter()
+    let headers = headers.iter();
+    let headers: Vec<String> = headers
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
+    let headers = headers.concat();
     let length = body.len();
     let sent = format!(
         "{request} HTTP/1.0\r\nhost: {address}\r\n{headers}content-length: {length}\r\n\r\n{body}"

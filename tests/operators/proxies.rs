@@ -1,4 +1,4 @@
-//! The service behind nginx, HAProxy and Varnish, with the files that docs/operations.md names.
+//! The service behind nginx, `HAProxy` and Varnish, with the files that docs/operations.md names.
 
 use std::fs;
 use std::path::Path;

@@ -116,7 +116,9 @@ fn passed_on(environment: &YamlOwned, found: &mut BTreeSet<String>) {
         if name != "<<" {
             found.insert(name.to_owned());
         } else if let Some(all) = value.as_sequence() {
-            all.iter().for_each(|one| passed_on(one, found));
+            for one in all {
+                passed_on(one, found);
+            }
         } else {
             passed_on(value, found);
         }
