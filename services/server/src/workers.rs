@@ -414,13 +414,28 @@ async fn catching_panics<T>(
     })
 }
 
+/// What the log says of the first of consecutive failures.
+const FAILED: &str = "worker failed; it will be retried";
+
+/// Whether a failure ends by itself: an election, a long write of somebody else, a release that is being rolled out.
+const fn is_passing(error: &DomainError) -> bool {
+    matches!(
+        error,
+        DomainError::Unavailable(_) | DomainError::Timeout(_) | DomainError::Newer(_)
+    )
+}
+
 /// Logs the first of consecutive failures of a task, and its recovery.
 fn log_outcome(name: &str, error: Option<&DomainError>, failing: &mut bool) {
     match error {
         None if *failing => tracing::info!(worker = name, "worker recovered"),
         Some(error) if !*failing => {
             let cause = std::error::Error::source(error).map(|cause| chain_in_words(cause, None));
-            tracing::error!(worker = name, %error, cause, "worker failed; it will be retried");
+            if is_passing(error) {
+                tracing::warn!(worker = name, %error, cause, "{FAILED}");
+            } else {
+                tracing::error!(worker = name, %error, cause, "{FAILED}");
+            }
         }
         _ => {}
     }
