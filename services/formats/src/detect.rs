@@ -234,7 +234,9 @@ fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
         .map(|name| xml::name_of(name, form.local_names));
     match name {
         Some("rss") => return Ok(RowsPath::of_keys(["rss", "channel", "item"])),
-        Some("feed") => return Ok(RowsPath::of_keys(["feed", "entry"])),
+        Some("feed") if is_atom(sample, form.local_names) => {
+            return Ok(RowsPath::of_keys(["feed", "entry"]));
+        }
         // What programs save under names of spreadsheets.
         Some("Workbook") => return Err(not_read("a workbook of Excel 2003 in XML")),
         Some("html" | "HTML") => return Err(not_read("a web page")),
@@ -242,6 +244,12 @@ fn xml_rows(sample: &[u8], form: &FeedForm) -> Result<RowsPath, String> {
     }
     let likely = xml::likely_rows(sample, form.local_names);
     guessed(likely, form, "XML", "catalog.product")
+}
+
+/// Whether a document whose root is called `feed` is one of Atom, or says nothing else.
+fn is_atom(sample: &[u8], local_names: bool) -> bool {
+    let atom = RowsPath::of_keys(["feed", "entry"]);
+    xml::likely_rows(sample, local_names).is_none_or(|likely| likely == atom)
 }
 
 fn not_read(what: &str) -> String {
@@ -359,6 +367,16 @@ mod tests {
                 xml(&["rss", "channel", "item"]),
             ),
             ("<!-- x --><feed xmlns='a'>", xml(&["feed", "entry"])),
+            (
+                "<feed><title/><entry/><entry/></feed>",
+                xml(&["feed", "entry"]),
+            ),
+            ("<feed><item/><item/></feed>", xml(&["feed", "item"])),
+            // A wrong sign in the first row hides no other.
+            (
+                "<c><p><n>5 < 6</n></p><p><n>A</n></p><p/></c>",
+                xml(&["c", "p"]),
+            ),
             (
                 "<c><h><l>1</l><l>2</l></h><p><i>1</i></p><p><i>2</i><i>3</i></p></c>",
                 xml(&["c", "p"]),

@@ -508,15 +508,16 @@ pub(super) fn root(sample: &[u8]) -> Option<String> {
 
 /// The path of the outermost elements that repeat in a sample.
 pub(super) fn likely_rows(sample: &[u8], local_names: bool) -> Option<RowsPath> {
-    let mut reader = Reader::from_reader(sample);
-    reader.config_mut().expand_empty_elements = true;
+    let mut rest = sample;
+    let mut reader = sample_reader(rest);
     let mut buffer = Vec::new();
     let mut open: Vec<(String, HashMap<String, usize>)> = Vec::new();
     let mut best: Option<(usize, usize, RowsPath)> = None;
     loop {
         buffer.clear();
+        let before = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         match reader.read_event_into(&mut buffer) {
-            Ok(Event::Start(start)) => {
+            Ok(Event::Start(start)) if !start.contains('<') => {
                 let name = name_of(start.name().as_ref(), local_names).to_owned();
                 let depth = open.len();
                 if let Some((_, children)) = open.last_mut() {
@@ -536,10 +537,48 @@ pub(super) fn likely_rows(sample: &[u8], local_names: bool) -> Option<RowsPath> 
             }
             Ok(Event::End(_)) => drop(open.pop()),
             // The sample may be cut off anywhere.
-            Ok(Event::Eof) | Err(_) => return best.map(|(.., path)| path),
+            Ok(Event::Eof) => return best.map(|(.., path)| path),
+            // One wrong sign says nothing of the elements behind it.
+            Ok(Event::Start(_)) | Err(_) => {
+                let names = open.iter().map(|(name, _)| name.as_str());
+                let names: Vec<&str> = names.collect();
+                let behind = rest.get(before + 1..).unwrap_or_default();
+                let Some((depth, next)) = next_end(behind, &names, local_names) else {
+                    return best.map(|(.., path)| path);
+                };
+                open.truncate(depth);
+                rest = next;
+                reader = sample_reader(rest);
+            }
             Ok(_) => {}
         }
     }
+}
+
+/// Finds the next end of an element that is open. Returns how many are open behind it, and what follows.
+fn next_end<'s>(sample: &'s [u8], open: &[&str], local_names: bool) -> Option<(usize, &'s [u8])> {
+    let mut rest = sample;
+    loop {
+        let begin = rest.windows(2).position(|pair| pair == b"</")?;
+        let inside = &rest[begin + 2..];
+        let end = inside.iter().position(|byte| *byte == b'>')?;
+        let name = str::from_utf8(inside[..end].trim_ascii_end()).unwrap_or_default();
+        let is_it = |known: &&str| *known == name_of(name, local_names);
+        if let Some(depth) = open.iter().rposition(is_it) {
+            return Some((depth, &inside[end + 1..]));
+        }
+        rest = inside;
+    }
+}
+
+fn sample_reader(sample: &[u8]) -> Reader<&[u8]> {
+    let mut reader = Reader::from_reader(sample);
+    let config = reader.config_mut();
+    config.expand_empty_elements = true;
+    // An end that fits no beginning is not counted: what is behind an error may begin in the middle.
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    reader
 }
 
 #[cfg(test)]

@@ -105,6 +105,8 @@ pub(crate) enum Scalar<'v> {
     Text(Cow<'v, str>),
     /// A number.
     Number(f64),
+    /// A whole number that is too large to be one, with all its digits.
+    Large(String),
     /// A boolean.
     Boolean(bool),
 }
@@ -265,8 +267,13 @@ impl Reading {
             other if self.translates() => self.cleaned(Cow::Owned(to_text(other)?)),
             Value::Bool(value) => Ok(Some(Scalar::Boolean(*value))),
             Value::Number(number) => {
-                let number = number.as_f64().ok_or("is a number that cannot be stored")?;
-                Ok(Some(Scalar::Number(number)))
+                let float = number.as_f64().ok_or("is a number that cannot be stored")?;
+                let is_large = !number.is_f64() && number::exact(float).is_err();
+                Ok(Some(if is_large {
+                    Scalar::Large(number.to_string())
+                } else {
+                    Scalar::Number(float)
+                }))
             }
         }
     }
@@ -299,6 +306,10 @@ impl Reading {
     pub(crate) fn unrounded(&self, scalar: &Scalar<'_>) -> Result<f64, String> {
         let number = match scalar {
             Scalar::Number(number) => *number,
+            Scalar::Large(digits) => {
+                let number = digits.parse().unwrap_or(f64::INFINITY);
+                return number::exact(number).map_err(|reason| format!("{digits} {reason}"));
+            }
             Scalar::Text(text) => self.numbers.parse(text)?,
             Scalar::Boolean(value) => return Err(format!("is {value} instead of a number")),
         };
@@ -396,6 +407,7 @@ impl Reading {
             Scalar::Number(number) if *number == 1.0 => Ok(true),
             Scalar::Number(number) if *number == 0.0 => Ok(false),
             Scalar::Number(number) => Err(format!("{number} is neither yes nor no")),
+            Scalar::Large(digits) => Err(format!("{digits} is neither yes nor no")),
             Scalar::Text(text) => self.boolean_word(text),
         }
     }

@@ -438,7 +438,7 @@ fn invalid_keys_and_huge_numbers_are_refused_with_reasons() {
     .unwrap_err();
     let expected = [
         "\"\": no spec key can be derived from \"\"; set one by rename, or in a rule by key or key_values",
-        "id2: 18446744073709552000 is too large to be stored exactly; map it as text",
+        "id2: 18446744073709551615 is too large to be stored exactly; map it as text",
     ];
     assert_eq!(problems, expected);
     let renamed = "rename = { '\"\"' = \"nameless\", 9 = \"nine\" }\nrules = [{ path = \"id2\", type = \"text\" }]";
