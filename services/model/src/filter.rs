@@ -90,6 +90,21 @@ impl ProductFilter {
         all
     }
 
+    /// Returns the filter without parts that say nothing: empty objects in `and`, and empty lists. It matches the same.
+    #[must_use]
+    pub fn simplified(&self) -> Self {
+        let parts = self.and.iter().flatten().map(Self::simplified);
+        let parts: Vec<Self> = parts.filter(|part| *part != Self::default()).collect();
+        let either = |parts: &Vec<Self>| parts.iter().map(Self::simplified).collect();
+        Self {
+            and: (!parts.is_empty()).then_some(parts),
+            or: self.or.as_ref().map(either),
+            not: self.not.as_ref().map(|part| Box::new(part.simplified())),
+            specs: self.specs.clone().filter(|specs| !specs.is_empty()),
+            ..self.clone()
+        }
+    }
+
     /// Returns the filter without its selection of values of this facet, so that counts of the
     /// facet's values show the alternatives. Removes selections from all [`Self::conjuncts`], never
     /// inside `or` and `not`. A spec key is compared as written: see [`Self::without_spec`].
@@ -660,6 +675,31 @@ mod tests {
             brand("HP").without(&FacetKey::Brand),
             ProductFilter::default()
         );
+    }
+
+    #[test]
+    fn parts_that_say_nothing_are_left_out() {
+        let empty = || ProductFilter::default();
+        let inner = ProductFilter {
+            and: Some(vec![empty(), empty()]),
+            specs: Some(Vec::new()),
+            ..empty()
+        };
+        let padded = ProductFilter {
+            and: Some(vec![empty(), inner.clone(), brand("HP")]),
+            ..inner
+        };
+        let expected = ProductFilter {
+            and: Some(vec![brand("HP")]),
+            ..empty()
+        };
+        assert_eq!(padded.simplified(), expected);
+        assert_eq!(nested().simplified(), nested());
+        let not = ProductFilter {
+            not: Some(Box::default()),
+            ..empty()
+        };
+        assert_eq!(not.simplified(), not, "it matches nothing");
     }
 
     #[test]
