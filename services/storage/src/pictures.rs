@@ -12,7 +12,7 @@ use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, PictureId, ProductId, ReviewId};
 use vitrine_model::picture::{Picture, PictureName, PictureUse};
-use vitrine_model::review::ReviewStatus;
+use vitrine_model::review::{DecisionReason, ReviewStatus};
 
 use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, Read, date, stored_id};
@@ -134,10 +134,12 @@ impl Store {
     }
 
     /// Returns those of these pictures that are shown: by a product that exists, whose history may name them, or by a
-    /// review that is neither deleted nor rejected. At most two commands.
+    /// review that is neither deleted nor rejected. One that was rejected after this instant may be published again, unless
+    /// it offends or shows personal data. At most two commands.
     pub async fn shown_pictures(
         &self,
         pictures: &[DuePicture],
+        rejected_after: Timestamp,
     ) -> Result<Vec<PictureId>, StorageError> {
         let uses = || pictures.iter().flat_map(|picture| &picture.uses);
         let product = |of: &PictureUse| match of {
@@ -162,11 +164,20 @@ impl Store {
             }
         }
         if !reviews.is_empty() {
-            let hidden = [ReviewStatus::Deleted.name(), ReviewStatus::Rejected.name()];
+            let harmful = [DecisionReason::Offensive, DecisionReason::PersonalData];
+            let harmful = harmful.map(DecisionReason::name);
+            let (deleted, rejected) = (ReviewStatus::Deleted.name(), ReviewStatus::Rejected.name());
             let filter = doc! {
                 "_id": { "$in": reviews },
                 "product_id": { "$in": of },
-                "status": { "$nin": hidden },
+                "$or": [
+                    { "status": { "$nin": [deleted, rejected] } },
+                    {
+                        "status": rejected,
+                        "moderation.at": { "$gt": date(rejected_after) },
+                        "moderation.reason": { "$nin": harmful },
+                    },
+                ],
             };
             let projection = doc! { "_id": 1, "media.url": 1 };
             for found in self.find_uses(REVIEWS, filter, projection).await? {
