@@ -281,6 +281,13 @@ impl Store {
         self.read_page(&changes(), request, read_change).await
     }
 
+    /// Counts all bulk changes. One command.
+    pub async fn count_bulk_changes(&self) -> Result<u64, StorageError> {
+        let changes = self.documents(CHANGES);
+        let count = changes.count_documents(Document::new());
+        Ok(count.max_time(self.max_time).await?)
+    }
+
     /// Returns whether there are bulk changes after (or before) this position.
     pub async fn has_bulk_change(&self, from: Boundary) -> Result<bool, StorageError> {
         self.has_row(&changes(), &from).await

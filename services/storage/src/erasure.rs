@@ -294,6 +294,21 @@ impl Store {
         found.map(read).transpose()
     }
 
+    /// Returns at most `max` receipts, finished or not, of the authors after this one, in the order of their ids. One
+    /// command.
+    pub async fn page_erasures(
+        &self,
+        after: Option<&AuthorId>,
+        max: u32,
+    ) -> Result<Vec<(AuthorId, ErasureReceipt)>, StorageError> {
+        let filter = after.map_or_else(Document::new, |after| doc! { "_id": { "$gt": &after.0 } });
+        let erasures = self.raw(ERASURES);
+        let find = erasures.find(filter).sort(doc! { "_id": 1 });
+        let find = find.limit(i64::from(max)).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found.iter().map(read_receipt).collect()
+    }
+
     /// Begins an erasure and claims it. A finished one with the same policy is reopened and keeps
     /// its receipt. Returns `None` when one is open already.
     pub async fn open_erasure(

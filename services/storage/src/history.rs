@@ -6,6 +6,7 @@
 
 use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::contribution::Content;
@@ -61,6 +62,14 @@ impl Store {
         request: &PageRequest,
     ) -> Result<Page<HistoryEntry>, StorageError> {
         self.read_page(&list(of), request, read_entry).await
+    }
+
+    /// Counts the entries of the history of an object. One command, from the index `object`.
+    pub async fn count_history(&self, of: &HistoryOf) -> Result<u64, StorageError> {
+        let entries = self.documents(HISTORY);
+        let count = entries.count_documents(object(of));
+        let count = count.hint(Hint::Name("object".to_owned()));
+        Ok(count.max_time(self.max_time).await?)
     }
 
     /// Returns whether the history of an object has entries after (or before) this position.
