@@ -74,7 +74,11 @@ impl Store {
         }
         let rows: Result<Vec<Row<ProductView>>, StorageError> =
             found.into_iter().map(row).collect();
-        Ok(Page { rows: rows?, more })
+        Ok(Page {
+            rows: rows?,
+            more,
+            stopped: None,
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::Hint;
+use mongodb::options::{Hint, ReadConcern};
 use tokio::task::coop::consume_budget;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::derived::SLOTS;
@@ -139,7 +139,8 @@ pub struct PanelSummary {
 }
 
 impl Store {
-    /// Tallies products; `None` when there are more than the request allows. One command, and more
+    /// Tallies products, as a majority has them: the counts may be stored with a generation, and what is rolled back
+    /// was never of that generation. `None` when there are more than the request allows. One command, and more
     /// where the result is large.
     pub async fn tally(
         &self,
@@ -168,11 +169,13 @@ impl Store {
                 ]);
                 let aggregate = collection.aggregate(pipeline).hint(hint);
                 let aggregate = aggregate.batch_size(BATCH).max_time(max_time);
+                let aggregate = aggregate.read_concern(ReadConcern::majority());
                 aggregate.await?.with_type::<RawDocumentBuf>()
             }
             _ => {
                 let find = collection.find(all_of(parts)).hint(hint).limit(limit);
                 let find = find.projection(counted_fields()).batch_size(BATCH);
+                let find = find.read_concern(ReadConcern::majority());
                 find.max_time(max_time).await?
             }
         };
@@ -218,7 +221,11 @@ impl Store {
 
     /// Counts the products that match a part of a condition, up to `max`. A large count is cached for
     /// a minute: it decides what is read and how, not what is found.
-    async fn count_common(&self, part: &Condition, max: u64) -> Result<u64, StorageError> {
+    pub(crate) async fn count_common(
+        &self,
+        part: &Condition,
+        max: u64,
+    ) -> Result<u64, StorageError> {
         let name = format!("{max} {}", products_query::predicate(part));
         if let Some(known) = self.common_counts.get(&name) {
             return Ok(known);

@@ -21,6 +21,7 @@ use self::range::{IndexRange, OtherEnd};
 use crate::raw::{Fields, date, stored_id};
 use crate::{StorageError, Store};
 
+mod limited;
 mod range;
 
 /// Which page of a list to read.
@@ -47,8 +48,28 @@ pub struct Page<T> {
     /// The rows, in list order.
     pub rows: Vec<Row<T>>,
     /// Whether the list has more rows: after the last row, or before the first one when reading
-    /// backwards.
+    /// backwards. True also where reading stopped before that is known.
     pub more: bool,
+    /// Where reading stopped, if that is not at the last row of the page.
+    pub stopped: Option<Stopped>,
+}
+
+/// Where the reading of a page stopped: the next page begins there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stopped {
+    /// The position of the last row that was examined.
+    pub at: Position,
+    /// The number of rows that were examined, if a limit of them ended the page.
+    pub looked_through: Option<u32>,
+}
+
+/// A limit of the rows that a page examines. An index has them in the order of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct ExaminationLimit {
+    /// The maximum number of rows.
+    pub(crate) max: u32,
+    /// The part of the filter that the index serves: rows that match it are examined.
+    pub(crate) scope: Document,
 }
 
 impl<T> Page<T> {
@@ -56,7 +77,11 @@ impl<T> Page<T> {
     pub(crate) fn of(mut rows: Vec<Row<T>>, size: usize) -> Self {
         let more = rows.len() > size;
         rows.truncate(size);
-        Self { rows, more }
+        Self {
+            rows,
+            more,
+            stopped: None,
+        }
     }
 
     /// Returns the page with its values replaced by what `to` makes of them.
@@ -68,6 +93,7 @@ impl<T> Page<T> {
         Page {
             rows: self.rows.into_iter().map(row).collect(),
             more: self.more,
+            stopped: self.stopped,
         }
     }
 }
@@ -141,6 +167,8 @@ pub(crate) struct ListQuery {
     /// lies within equal values, so these are read as a segment of their own.
     pub(crate) merged: bool,
     pub(crate) projection: Option<Document>,
+    /// How many rows a page may examine, where the index does not bound that.
+    pub(crate) limit: Option<ExaminationLimit>,
 }
 
 impl ListQuery {
@@ -160,6 +188,7 @@ impl ListQuery {
             index,
             merged: false,
             projection: None,
+            limit: None,
         }
     }
 }
@@ -349,6 +378,9 @@ impl Store {
         request: &PageRequest,
         read: ReadRow<T>,
     ) -> Result<Page<T>, StorageError> {
+        if let Some(limit) = &query.limit {
+            return self.read_limited_page(query, limit, request, read).await;
+        }
         let mut rows: Vec<Row<T>> = Vec::with_capacity(request.size + 1);
         for scan in query.scans(&request.from) {
             let missing = request.size + 1 - rows.len();
@@ -418,10 +450,18 @@ impl Store {
                 rows.extend(found);
             }
             if page.more {
-                return Ok(Page { rows, more: true });
+                return Ok(Page {
+                    rows,
+                    more: true,
+                    stopped: None,
+                });
             }
         }
-        Ok(Page { rows, more: false })
+        Ok(Page {
+            rows,
+            more: false,
+            stopped: None,
+        })
     }
 
     /// Returns whether consecutive lists have a row before this position (or after it).

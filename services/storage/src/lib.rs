@@ -75,6 +75,7 @@ pub mod counts;
 pub mod durability;
 pub mod erasure;
 pub mod error;
+pub mod examined;
 pub mod export;
 pub mod facet_rows;
 pub mod feed;

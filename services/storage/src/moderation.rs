@@ -145,6 +145,7 @@ fn queue(list: &QueueList) -> ListQuery {
         index,
         merged: index == "queue_rating",
         projection: None,
+        limit: None,
     }
 }
 

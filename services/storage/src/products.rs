@@ -15,9 +15,9 @@ use vitrine_model::spec::{SpecValue, ValueType};
 
 use crate::contributions::Contributions;
 use crate::documents::{PRODUCT_VERSION, product as document};
-use crate::keyset::{Boundary, ListQuery, Page, PageRequest};
+use crate::keyset::{Boundary, ExaminationLimit, ListQuery, Page, PageRequest};
 use crate::names::{self, NameKind, batch_of, stored_ids};
-use crate::products_query;
+use crate::products_query::{self, Served};
 use crate::raw::{Fields, stored_id};
 use crate::transaction::retry_contended;
 use crate::views::ProductView;
@@ -70,6 +70,9 @@ pub struct ProductList {
     /// Whether to scan the index of the sort and filter, instead of reading the whole range of the
     /// condition's index and sorting it. Right when much of the scanned index matches.
     pub scan_sort_index: bool,
+    /// The maximum number of products that a page examines, where the index does not bound that
+    /// ([`Store::limit_list`]).
+    pub looks_through: Option<u32>,
 }
 
 /// A sort by the values of one spec key. Of several values of a product, the lowest counts when
@@ -541,7 +544,14 @@ fn query(list: &ProductList) -> ListQuery {
         ProductFields::Id => products_query::position(list.sort),
         fields => projection(fields),
     };
-    products_query::list(&list.condition, list.sort, list.scan_sort_index, projection)
+    let mut query =
+        products_query::list(&list.condition, list.sort, list.scan_sort_index, projection);
+    query.limit = list.looks_through.map(|max| {
+        let served = Served::by_list(&list.condition, list.sort, list.scan_sort_index);
+        let scope = products_query::predicate(&served.condition);
+        ExaminationLimit { max, scope }
+    });
+    query
 }
 
 /// Returns the groups of a list sorted by relevance, in order.

@@ -10,8 +10,11 @@ use vitrine_model::filter::{
     AccessPath, Bounds, Condition, Direction, ProductSort, ProductSortKey, Range, Words,
 };
 
+pub(crate) use self::served::Served;
 use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
 use crate::raw::{date, stored_id};
+
+mod served;
 
 /// The maximum number of index ranges that the server merges in sort order; with more it sorts in
 /// memory (its own limit for exploding scans for a sort).
@@ -41,6 +44,7 @@ pub(crate) fn list(
         merged: shape.ranges() > 1 && window.is_empty(),
         window,
         projection: Some(projection),
+        limit: None,
     }
 }
 

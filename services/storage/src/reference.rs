@@ -203,5 +203,6 @@ fn supplier_list(beginnings: &[String]) -> ListQuery {
         },
         merged: false,
         projection: None,
+        limit: None,
     }
 }

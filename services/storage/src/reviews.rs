@@ -483,6 +483,7 @@ fn query(list: &ReviewList) -> ListQuery {
         index: index(list, one_rating, marked),
         merged: false,
         projection: None,
+        limit: None,
     }
 }
 

@@ -143,8 +143,10 @@ pub(crate) const APP_NAME: &str = "vitrine";
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a large count of products is cached.
 const COMMON_COUNT_TTL: Duration = Duration::from_mins(1);
-/// The maximum number of large counts that are cached.
-const MAX_COMMON_COUNTS: u64 = 10_000;
+/// The maximum size of all large counts that are cached.
+const MAX_COMMON_COUNT_BYTES: u64 = 4_000_000;
+/// What a cached count takes beside its name, about.
+const COMMON_COUNT_BYTES: usize = 100;
 
 impl Store {
     /// Creates a handle on a database. Connections are opened when they are needed.
@@ -181,7 +183,10 @@ impl Store {
             pool,
             inspected,
             common_counts: Cache::builder()
-                .max_capacity(MAX_COMMON_COUNTS)
+                .max_capacity(MAX_COMMON_COUNT_BYTES)
+                .weigher(|name: &String, _| {
+                    u32::try_from(name.len() + COMMON_COUNT_BYTES).unwrap_or(u32::MAX)
+                })
                 .time_to_live(COMMON_COUNT_TTL)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),

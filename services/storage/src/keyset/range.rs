@@ -51,7 +51,11 @@ impl ListQuery {
         let columns = self.columns.iter().map(|column| column.field);
         let is_ours = columns.chain(["_id"]).eq(rest.iter().map(String::as_str));
         let is_of_list = |at: &Position| at.keys.len() == self.columns.len();
-        if !is_ours || !self.window.is_empty() || !position.is_none_or(is_of_list) {
+        if !is_ours
+            || !self.window.is_empty()
+            || self.limit.is_some()
+            || !position.is_none_or(is_of_list)
+        {
             return None;
         }
         let conditions = conditions(&self.filter);
@@ -203,6 +207,7 @@ mod tests {
             index,
             merged: false,
             projection: None,
+            limit: None,
         }
     }
 
