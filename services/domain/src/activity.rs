@@ -4,6 +4,11 @@
 //! command. A batch may have an idempotency key, which the receiving process remembers for ten
 //! minutes. The counts are estimates: a killed process loses its last second, and an overloaded one
 //! samples.
+//!
+//! Of a caller who is not trusted, a process counts one view and one cart of a product in an hour: otherwise anybody could
+//! rank any product.
+
+mod repeats;
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,6 +27,7 @@ use vitrine_storage::activity::ActivityBatch;
 
 pub use vitrine_storage::activity::{Bucket, Resolution};
 
+use self::repeats::Repeats;
 use crate::{Catalog, DomainError};
 
 /// The maximum number of events in one batch.
@@ -57,6 +63,26 @@ pub struct Event {
     pub at: Option<Timestamp>,
 }
 
+/// Who records activity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorder {
+    /// What tells callers apart: the subject of a token, or the network of an address.
+    pub name: String,
+    /// Whether all events count: a service reports what many people do.
+    pub is_trusted: bool,
+}
+
+impl Recorder {
+    /// Returns a part of the service.
+    #[must_use]
+    pub fn trusted(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_trusted: true,
+        }
+    }
+}
+
 /// Why an event was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoredReason {
@@ -66,6 +92,8 @@ pub enum IgnoredReason {
     TooOld,
     /// It is more than five minutes in the future.
     Ahead,
+    /// The caller has recorded such an event of the product in this hour.
+    AlreadyCounted,
 }
 
 /// The result of recording a batch.
@@ -90,6 +118,8 @@ pub(crate) struct ActivityBuffer {
     known: Cache<ProductId, ()>,
     /// Keys of recorded batches, with the fingerprints of their events.
     keys: Cache<String, u64>,
+    /// What callers who are not trusted have recorded in this hour.
+    repeats: Repeats,
     full: tokio::sync::Notify,
     /// Only one flush at a time, so that no batch is inserted twice.
     flush: tokio::sync::Mutex<()>,
@@ -103,6 +133,7 @@ impl Default for ActivityBuffer {
             waiting: Mutex::default(),
             known: cache(MAX_KNOWN, KNOWN_FOR),
             keys: cache(MAX_KEYS, KEY_REMEMBERED_FOR),
+            repeats: Repeats::default(),
             full: tokio::sync::Notify::new(),
             flush: tokio::sync::Mutex::default(),
         }
@@ -132,7 +163,8 @@ impl ActivityBuffer {
 }
 
 impl Catalog {
-    /// Counts a batch of events. No command, except one to check products not known to be on sale.
+    /// Counts a batch of events. No command, except one to check products not known to be on sale. A key belongs to the
+    /// caller.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an empty or too long batch. When the database fails, nothing
@@ -141,12 +173,14 @@ impl Catalog {
         &self,
         events: &[Event],
         key: Option<String>,
+        by: &Recorder,
     ) -> Result<RecordedActivity, DomainError> {
         if events.is_empty() || events.len() > MAX_EVENTS {
             let reason = format!("a batch has 1 to {MAX_EVENTS} events, not {}", events.len());
             return Err(DomainError::invalid("events", reason));
         }
         let (activity_buffer, fingerprint) = (self.activity_buffer(), fingerprint_of(events));
+        let key = key.map(|key| format!("{} {key}", by.name));
         if let Some(other) = key.as_ref().and_then(|key| activity_buffer.keys.get(key)) {
             return Ok(RecordedActivity::before(other == fingerprint));
         }
@@ -158,7 +192,7 @@ impl Catalog {
         );
         for (place, event) in events.iter().enumerate() {
             match counted_at(event, &on_sale, now) {
-                Ok(at) => countable.push((event, at)),
+                Ok(at) => countable.push((place, event, at)),
                 Err(ignored) => counted.ignored.push((place, ignored)),
             }
         }
@@ -173,9 +207,20 @@ impl Catalog {
                 return Ok(RecordedActivity::before(first.into_value() == fingerprint));
             }
         }
+        let hour = hour(now).as_millis();
+        countable.retain(|(place, event, _)| {
+            let of = (event.product, event.kind);
+            let counts = by.is_trusted || activity_buffer.repeats.is_first(&by.name, of, hour);
+            if !counts {
+                let why = IgnoredReason::AlreadyCounted;
+                counted.ignored.push((*place, why));
+            }
+            counts
+        });
+        counted.ignored.sort_unstable_by_key(|(place, _)| *place);
         counted.counted = countable.len();
         let mut tally = activity_buffer.tally();
-        for (event, at) in countable {
+        for (_, event, at) in countable {
             tally.add(event.product, at, event.kind);
         }
         if tally.len() >= MAX_EXACT_KEYS {

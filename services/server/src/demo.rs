@@ -5,7 +5,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use vitrine_demo::{Demo, DemoActivity, DemoOptions};
 use vitrine_domain::Catalog;
-use vitrine_domain::activity::{Event, MAX_EVENTS};
+use vitrine_domain::activity::{Event, MAX_EVENTS, Recorder};
 use vitrine_domain::import::{ImportMode, RunState};
 use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::{ProductKey, Visibility};
@@ -91,7 +91,9 @@ async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
         .try_collect::<()>()
         .await?;
     for batch in events.chunks(MAX_EVENTS) {
-        catalog.record_activity(batch, None).await?;
+        catalog
+            .record_activity(batch, None, &Recorder::trusted("demo"))
+            .await?;
         catalog.flush_activity().await?;
     }
     for worker in [Worker::Activity, Worker::Trending] {

@@ -108,7 +108,15 @@ async fn folded(testbed: &Testbed, events: &[Event]) {
     let (start, cpu) = (Instant::now(), testbed.cpu().await);
     for second in events.chunks(A_SECOND) {
         for batch in second.chunks(BATCH) {
-            testbed.catalog.record_activity(batch, None).await.unwrap();
+            testbed
+                .catalog
+                .record_activity(
+                    batch,
+                    None,
+                    &vitrine_domain::activity::Recorder::trusted("benchmark"),
+                )
+                .await
+                .unwrap();
         }
         testbed.catalog.flush_activity().await.unwrap();
         testbed.catalog.work_off(Worker::Activity).await.unwrap();

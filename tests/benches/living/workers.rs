@@ -134,7 +134,15 @@ async fn view(testbed: &Testbed, products: &[ProductId]) {
     let events: Vec<Event> = products.iter().map(view).collect();
     for _ in 0..VIEWS {
         for batch in events.chunks(BATCH) {
-            testbed.catalog.record_activity(batch, None).await.unwrap();
+            testbed
+                .catalog
+                .record_activity(
+                    batch,
+                    None,
+                    &vitrine_domain::activity::Recorder::trusted("benchmark"),
+                )
+                .await
+                .unwrap();
         }
     }
     testbed.catalog.flush_activity().await.unwrap();

@@ -277,6 +277,7 @@ fn authenticate(
         } else {
             Session::new(catalog, &viewer)
         };
+        let session = session.from_address(client_address(headers));
         let valid_for = identity.valid_for;
         let context = if public_schema || viewer.is_staff() {
             RequestContext::new()
