@@ -31,6 +31,8 @@ const BATCH: u32 = 200;
 const DELETED_AT_ONCE: usize = 8;
 /// When files are deleted again that could not be, in milliseconds.
 const RETRY_MILLIS: i64 = 60_000;
+/// How long pictures of a rejected review are kept, in milliseconds: a moderator may correct a mistake.
+const REJECTED_PICTURE_MILLIS: i64 = 30 * DAY_MILLIS;
 /// How many waiting pictures are counted.
 const MAX_COUNTED: u64 = 100_000;
 
@@ -212,6 +214,36 @@ impl Catalog {
         Ok(unclaimed(&review.media, &ours, &missing))
     }
 
+    /// Claims all pictures of a review that was rejected and is about to be seen again, and removes from it the addresses
+    /// of those that are deleted.
+    pub(crate) async fn claim_pictures_again(
+        &self,
+        review: &mut Review,
+    ) -> Result<(), DomainError> {
+        while let Some(ours) = self.new_addresses(&[], &review.media) {
+            let claim = PictureClaim {
+                names: names_of(&ours),
+                by: PictureUse::Review(review.product_id, review.id),
+                sent_by: None,
+                until: self.now().plus_millis(UNUSED_PICTURE_MILLIS),
+            };
+            let missing = self
+                .write(|store| async move { store.claim_pictures(&claim).await })
+                .await?;
+            let is_gone = |one: &OwnAddress| one.name.is_none_or(|name| missing.contains(&name));
+            let gone: Vec<String> = ours
+                .into_iter()
+                .filter(is_gone)
+                .map(|one| one.url)
+                .collect();
+            if gone.is_empty() {
+                return Ok(());
+            }
+            review.media.retain(|one| !gone.contains(&one.url));
+        }
+        Ok(())
+    }
+
     /// Claims, in a transaction, the pictures that are new in a product. Anybody may have sent them. Returns the errors of
     /// its media.
     pub(crate) async fn claim_product_pictures(
@@ -310,7 +342,8 @@ impl Catalog {
             return Ok(0);
         }
         let now = self.now();
-        let shown = store.shown_pictures(due).await?;
+        let rejected_after = now.plus_millis(-REJECTED_PICTURE_MILLIS);
+        let shown = store.shown_pictures(due, rejected_after).await?;
         let later = now.plus_millis(UNUSED_PICTURE_MILLIS);
         store.keep_pictures(&shown, later).await?;
         if self.pictures().is_some() {

@@ -495,11 +495,20 @@ impl Catalog {
         &self,
         Change {
             before,
-            after,
+            mut after,
             side_writes,
         }: Change,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let now = self.now();
+        let is_hidden = |review: &Review| {
+            matches!(
+                review.status,
+                ReviewStatus::Rejected | ReviewStatus::Deleted
+            )
+        };
+        if before.status == ReviewStatus::Rejected && !is_hidden(&after) {
+            self.claim_pictures_again(&mut after).await?;
+        }
         let (was, is) = (before.clone(), after.clone());
         let changed = self
             .write(|store| async move {
