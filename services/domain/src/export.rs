@@ -12,8 +12,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use vitrine_model::category::CategoryTree;
 use vitrine_model::contribution::Contribution;
+use vitrine_model::erasure::ErasureReceipt;
 use vitrine_model::filter::{Condition, ProductFilter};
-use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::id::{AuthorId, ProductId, SupplierId};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::review::ReviewStatus;
 use vitrine_model::supplier::Supplier;
@@ -35,6 +36,8 @@ pub use vitrine_storage::reviewing::Report;
 const WINDOW: u32 = 250;
 /// How many reviews are read at a time.
 const REVIEWS: usize = 500;
+/// How many receipts of erasures are read at a time.
+const ERASURES: u32 = 500;
 /// How many parts wait to be taken.
 const MAX_WAITING_PARTS: usize = 8;
 
@@ -77,6 +80,8 @@ pub enum ExportPart {
     Product(Box<ExportedProduct>),
     /// Reviews of the product before them.
     Reviews(Vec<StoredReview>),
+    /// Receipts of erasures, before all products of an export with reviews: an earlier export may have what was erased.
+    Erasures(Vec<(AuthorId, ErasureReceipt)>),
     /// A bundle is left out, because the export does not have all of its items.
     IncompleteBundle(ProductId),
 }
@@ -180,6 +185,11 @@ struct Reader {
 
 impl Reader {
     async fn run(mut self) -> Result<(), StorageError> {
+        match self.send_erasures().await {
+            Ok(()) => {}
+            Err(Stopped::Abandoned) => return Ok(()),
+            Err(Stopped::Failed(error)) => return Err(error),
+        }
         let from = self.request.from;
         // Ids are whole numbers.
         let mut after = from.map(|first| ProductId::from_i64(first.to_i64() - 1));
@@ -189,6 +199,21 @@ impl Reader {
                 Ok(None) | Err(Stopped::Abandoned) => return Ok(()),
                 Err(Stopped::Failed(error)) => return Err(error),
             }
+        }
+    }
+
+    async fn send_erasures(&self) -> Result<(), Stopped> {
+        if self.request.reviews != ExportedReviews::WithHistory {
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let some = self.store.page_erasures(after.as_ref(), ERASURES).await?;
+            let Some((last, _)) = some.last() else {
+                return Ok(());
+            };
+            after = Some(last.clone());
+            self.send(ExportPart::Erasures(some)).await?;
         }
     }
 

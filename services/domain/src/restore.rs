@@ -13,7 +13,8 @@ use std::collections::HashMap;
 
 use vitrine_model::category::Category;
 use vitrine_model::contribution::Contribution;
-use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::erasure::ErasureReceipt;
+use vitrine_model::id::{AuthorId, CategoryId, ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
 use vitrine_model::product::{Outlier, Product, ProductStatus, Sold};
 use vitrine_model::review::DimensionTable;
@@ -107,6 +108,21 @@ impl RestoreSession {
             outcomes[at] = rejected(&key, format!("another product has the {key}"));
         }
         Ok(outcomes)
+    }
+
+    /// Erases an author of whom an export has the receipt, from everything that was restored so far: an earlier export may
+    /// have brought the author back. What comes later was written after the erasure.
+    pub async fn erasure(
+        &mut self,
+        author: AuthorId,
+        receipt: ErasureReceipt,
+    ) -> Result<LineOutcome, DomainError> {
+        let erased = self.catalog.restore_erasure(author, receipt).await?;
+        Ok(if erased {
+            LineOutcome::Created
+        } else {
+            LineOutcome::Unchanged
+        })
     }
 
     /// Counts the restored reviews in their products.

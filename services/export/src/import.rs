@@ -261,6 +261,14 @@ impl<'a> Import<'a> {
                 Ok(supplier) => ("suppliers", self.store_supplier(supplier).await?),
                 Err(wrong) => return self.rejected(place, "suppliers", wrong),
             },
+            Record::Erasure(erasure) => {
+                let (author, receipt) = erasure.receipt();
+                let stored = match &mut self.session {
+                    Some(session) => session.erasure(author, receipt).await?,
+                    None => LineOutcome::Created,
+                };
+                ("erasures", stored)
+            }
             _ => return Ok(()),
         };
         self.outcome(place, kind, &stored)

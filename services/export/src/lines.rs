@@ -11,9 +11,9 @@ use vitrine_model::id::ProductId;
 use crate::digest::{RecordDigest, SetDigest, digest};
 use crate::output::{Output, Target, part_of};
 use crate::record::{
-    CategoryRecord, Counts, DecisionRecord, DimensionsRecord, End, FirstLine, Header, LastLine,
-    ProductRecord, Record, ReportRecord, ReviewRecord, SupplierRecord, VersionRecord, VoteRecord,
-    product_id,
+    CategoryRecord, Counts, DecisionRecord, DimensionsRecord, End, ErasureRecord, FirstLine,
+    Header, LastLine, ProductRecord, Record, ReportRecord, ReviewRecord, SupplierRecord,
+    VersionRecord, VoteRecord, product_id,
 };
 use crate::{ExportError, ExportReport};
 
@@ -112,6 +112,10 @@ impl LinesWriter {
             }
             ExportPart::Reviews(reviews) => {
                 reviews.iter().try_for_each(|review| self.review(review))
+            }
+            ExportPart::Erasures(erasures) => {
+                let mut records = erasures.iter().map(ErasureRecord::of);
+                records.try_for_each(|record| self.record(&Record::Erasure(record)))
             }
             ExportPart::IncompleteBundle(_) => Ok(()),
         }

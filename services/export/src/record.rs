@@ -19,7 +19,9 @@ use vitrine_model::unit::Unit;
 
 pub use product::ProductRecord;
 pub use reference::{CategoryRecord, DimensionsRecord, SupplierRecord};
-pub use review::{DecisionRecord, ReportRecord, ReviewRecord, VersionRecord, VoteRecord};
+pub use review::{
+    DecisionRecord, ErasureRecord, ReportRecord, ReviewRecord, VersionRecord, VoteRecord,
+};
 
 /// The version of the format. A release reads its own and earlier ones.
 pub const FORMAT: u32 = 1;
@@ -89,6 +91,8 @@ pub enum Record {
     Version(VersionRecord),
     /// A decision over the review before it.
     Decision(DecisionRecord),
+    /// An author who was erased: also from what earlier exports have.
+    Erasure(ErasureRecord),
 }
 
 /// Defines [`Counts`], and the count of each record.
@@ -141,6 +145,8 @@ counts! {
     Version = versions,
     /// Decisions over reviews.
     Decision = decisions,
+    /// Authors who were erased.
+    Erasure = erasures,
 }
 
 impl Record {
@@ -154,6 +160,7 @@ impl Record {
             Self::Category(category) => format!("category {}", category.id),
             Self::Dimensions(dimensions) => dimensions.reference_key(),
             Self::Supplier(supplier) => format!("supplier {}", supplier.id),
+            Self::Erasure(erasure) => format!("erasure {}", erasure.author.0),
             _ => return None,
         })
     }

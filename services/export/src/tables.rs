@@ -152,7 +152,7 @@ impl TablesWriter {
             }
             ExportPart::Product(one) => self.product(&one.product),
             ExportPart::Reviews(reviews) => reviews.iter().try_for_each(|one| self.review(one)),
-            ExportPart::IncompleteBundle(_) => Ok(()),
+            ExportPart::Erasures(_) | ExportPart::IncompleteBundle(_) => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::{InvalidCursor, KeyValue, ListFingerprint, Position};
 use vitrine_model::erasure::{ErasurePolicy, ErasureReceipt, Residue};
 use vitrine_model::id::{AuthorId, GlobalId, PictureId, ProductId, ReviewId, Subject};
@@ -81,7 +82,8 @@ impl Catalog {
         }
         let (catalog, by, id) = (self.clone(), by.0.to_owned(), author);
         let erased = self.maintain(|store| async move {
-            catalog.erase_with_policy(&by, &id, policy).await?;
+            let now = catalog.now();
+            catalog.erase_with_policy((&by, now), &id, policy).await?;
             Ok((store.erasure(&id).await?, store.residue(&id).await?, id.0))
         });
         let (Some(receipt), residue, author) = erased.await? else {
@@ -94,9 +96,33 @@ impl Catalog {
         }))
     }
 
+    /// Erases an author again whose receipt an export has. Returns whether there was anything to do.
+    pub(crate) async fn restore_erasure(
+        &self,
+        author: AuthorId,
+        receipt: ErasureReceipt,
+    ) -> Result<bool, DomainError> {
+        let catalog = self.clone();
+        self.maintain(|store| async move {
+            let known = store.erasure(&author).await?;
+            let is_done = |known: &ErasureReceipt| {
+                known.policy == receipt.policy && known.finished_at.is_some()
+            };
+            if known.as_ref().is_some_and(is_done) && store.residue(&author).await?.is_empty() {
+                return Ok(false);
+            }
+            let by = (receipt.by.as_str(), receipt.started_at);
+            catalog
+                .erase_with_policy(by, &author, receipt.policy)
+                .await?;
+            Ok(true)
+        })
+        .await
+    }
+
     async fn erase_with_policy(
         &self,
-        by: &str,
+        (by, now): (&str, Timestamp),
         author: &AuthorId,
         policy: ErasurePolicy,
     ) -> Result<(), StorageError> {
@@ -116,10 +142,7 @@ impl Catalog {
                 Some(done) if done.policy == policy && store.residue(author).await?.is_empty() => {
                     return Ok(());
                 }
-                _ => {
-                    let now = self.now();
-                    store.open_erasure(author, policy, by, now).await?
-                }
+                _ => store.open_erasure(author, policy, by, now).await?,
             };
             let Some(claim) = claim else {
                 tokio::time::sleep(POLL_EVERY).await;

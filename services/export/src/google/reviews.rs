@@ -90,7 +90,9 @@ impl ReviewsWriter {
                 let mut reviews = reviews.iter();
                 reviews.try_for_each(|stored| self.review(&stored.review))
             }
-            ExportPart::Suppliers(_) | ExportPart::IncompleteBundle(_) => Ok(()),
+            ExportPart::Suppliers(_)
+            | ExportPart::Erasures(_)
+            | ExportPart::IncompleteBundle(_) => Ok(()),
         }
     }
 

@@ -7,6 +7,7 @@ use vitrine_domain::export::{
     Report, ReviewHistory, StoredDecision, StoredReport, StoredReview, StoredVersion, StoredVote,
 };
 use vitrine_model::clock::Timestamp;
+use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::Rejection;
 use vitrine_model::product::Media;
@@ -502,5 +503,41 @@ impl DecisionRecord {
             decision: self.decision.decision(),
             rating: self.rating,
         })
+    }
+}
+/// An author who was erased. What was changed is not in it: a restore counts again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErasureRecord {
+    /// The author.
+    pub author: AuthorId,
+    /// What was done with the author's reviews.
+    pub policy: ErasurePolicy,
+    /// The subject of the token that requested it.
+    pub by: String,
+    /// When it started.
+    #[serde(with = "instant")]
+    pub started_at: Timestamp,
+}
+
+impl ErasureRecord {
+    pub(crate) fn of((author, receipt): &(AuthorId, ErasureReceipt)) -> Self {
+        Self {
+            author: author.clone(),
+            policy: receipt.policy,
+            by: receipt.by.clone(),
+            started_at: receipt.started_at,
+        }
+    }
+
+    pub(crate) fn receipt(self) -> (AuthorId, ErasureReceipt) {
+        let receipt = ErasureReceipt {
+            policy: self.policy,
+            by: self.by,
+            started_at: self.started_at,
+            finished_at: None,
+            done: ErasureCounts::default(),
+        };
+        (self.author, receipt)
     }
 }
