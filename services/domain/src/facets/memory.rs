@@ -22,6 +22,8 @@ const MAX_BYTES: u64 = 8_000_000;
 const PART_OF_PRODUCTS: u64 = 8;
 /// What a value takes, about.
 const VALUE_BYTES: usize = 200;
+/// What an entry takes beside its values and what was asked, about.
+const ENTRY_BYTES: usize = 200;
 /// What a panel takes beside its values and what was asked, about.
 const PANEL_BYTES: usize = 800;
 
@@ -59,9 +61,9 @@ pub(crate) struct Changes {
 impl FacetMemory {
     /// Returns an empty memory beside products of this size.
     pub(crate) fn new(product_bytes: u64) -> Self {
-        let facets = |_: &String, one: &Remembered| {
+        let facets = |asked: &String, one: &Remembered| {
             let values = one.facets.iter().map(|facet| facet.values.len() + 1);
-            VALUE_BYTES * (values.sum::<usize>() + 1)
+            ENTRY_BYTES + asked.len() + VALUE_BYTES * (values.sum::<usize>() + 1)
         };
         let panels = |asked: &String, kept: &KeptPanel| {
             PANEL_BYTES + asked.len() + VALUE_BYTES * kept.panel.values()
@@ -93,7 +95,7 @@ impl std::fmt::Debug for FacetMemory {
 
 impl Catalog {
     /// Returns how many changes there have been; `None` when nothing may be taken from memory.
-    pub(super) fn changes(&self) -> Option<Changes> {
+    pub(crate) fn changes(&self) -> Option<Changes> {
         let memory = self.product_memory()?;
         memory.is_current().then(|| Changes {
             reported: memory.counts(),
@@ -107,13 +109,16 @@ impl Catalog {
         (found.read_after == now).then_some(found.facets)
     }
 
-    /// Remembers facets that were read after these changes.
+    /// Remembers facets that were read after these changes. An answer without facets is found as fast.
     pub(super) fn remember_facets(
         &self,
         asked: String,
         read_after: Changes,
         facets: &Arc<Vec<Facet>>,
     ) {
+        if facets.is_empty() {
+            return;
+        }
         let remembered = Remembered {
             facets: Arc::clone(facets),
             read_after,
@@ -135,7 +140,7 @@ impl Catalog {
     }
 
     /// Returns the number of products in each category, from memory if there was no change since.
-    pub(super) async fn counts_after(
+    pub(crate) async fn counts_after(
         &self,
         changes: Changes,
     ) -> Result<Arc<CategoryCounts>, DomainError> {
@@ -149,5 +154,44 @@ impl Catalog {
         let read = self.own_counts().await?;
         *counts() = Some((changes, Arc::clone(&read)));
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::facet::Panel;
+
+    use super::*;
+
+    /// The sum of the lengths of all keys.
+    fn asked<T: Clone + Send + Sync + 'static>(cache: &Cache<String, T>) -> u64 {
+        cache.run_pending_tasks();
+        let lengths = cache.iter().map(|(asked, _)| asked.len());
+        u64::try_from(lengths.sum::<usize>()).unwrap()
+    }
+
+    #[test]
+    fn what_was_asked_counts_as_memory() {
+        let memory = FacetMemory::new(8 * MAX_BYTES);
+        let long = "and ".repeat(1_000);
+        for n in 0..10_000 {
+            let key = format!("{long}{n}");
+            let remembered = Remembered {
+                facets: Arc::default(),
+                read_after: Changes {
+                    reported: 0,
+                    own: 0,
+                },
+            };
+            let kept = KeptPanel {
+                panel: Arc::new(Panel::default()),
+                version: RowsVersion::of(std::iter::empty()),
+            };
+            memory.facets.insert(key.clone(), remembered);
+            memory.panels.insert(key, kept);
+        }
+        for kept in [asked(&memory.facets), asked(&memory.panels)] {
+            assert!((1..=MAX_BYTES).contains(&kept), "{kept}");
+        }
     }
 }
