@@ -58,6 +58,13 @@ impl Catalog {
             .await
     }
 
+    /// The number of entries of the history. One command.
+    pub async fn count_history(&self, page: &ListedHistory) -> Result<u64, DomainError> {
+        let of = page.list.clone();
+        self.read(|store| async move { store.count_history(&of).await })
+            .await
+    }
+
     async fn has_history(&self, of: HistoryOf, has_more: HasMore) -> Result<bool, DomainError> {
         match has_more {
             HasMore::Known(more) => Ok(more),

@@ -195,6 +195,12 @@ impl Catalog {
         self.has_bulk_changes(page.has_more_before()).await
     }
 
+    /// The number of all bulk changes. One command.
+    pub async fn count_bulk_changes(&self) -> Result<u64, DomainError> {
+        self.read(|store| async move { store.count_bulk_changes().await })
+            .await
+    }
+
     async fn has_bulk_changes(&self, has_more: HasMore) -> Result<bool, DomainError> {
         match has_more {
             HasMore::Known(more) => Ok(more),
@@ -531,17 +537,13 @@ impl Command for BulkOne {
         };
         let step = match step {
             Err(error @ (StorageError::Newer { .. } | StorageError::Corrupt { .. })) => {
-                return self.refuse_unwritable(at, &error.to_string()).await;
+                return self.refuse_unchanged(at, &error.to_string()).await;
             }
             step => step?,
         };
         match step {
             Step::Retry => Ok(Step::Retry),
-            Step::Refused { refusals, .. } => {
-                let message = shown(&refusals);
-                self.end(unit, BulkOutcome::Refused, Some(&message), Change::Content)
-                    .await
-            }
+            Step::Refused { refusals, .. } => self.refuse_unchanged(at, &shown(&refusals)).await,
             Step::Done { change, .. } => {
                 let outcome = match change {
                     Change::Nothing => BulkOutcome::Unchanged,
@@ -558,9 +560,9 @@ impl Command for BulkOne {
 }
 
 impl BulkOne {
-    /// Stores that a product cannot be written, in a transaction of its own: that of the attempt is aborted with what
-    /// it has written. Tried again and again, the product would stop all others.
-    async fn refuse_unwritable(
+    /// Stores that a product is refused, in a transaction of its own: that of the attempt is aborted with whatever it has
+    /// written. Tried again and again, a product that cannot be written would stop all others.
+    async fn refuse_unchanged(
         &self,
         at: &Attempt,
         message: &str,
