@@ -328,7 +328,7 @@ impl Catalog {
             is_whole && request.limit <= MAX_STORED_VALUES && request.display_units.is_empty()
         });
         let asked = changes.map(|changes| {
-            let asked = (&query.filter, &request, reference.version());
+            let asked = (query.filter.simplified(), &request, reference.version());
             (format!("{asked:?}"), changes)
         });
         if let Some((asked, now)) = &asked
@@ -765,11 +765,11 @@ impl Catalog {
             }
         }
         let max = budget.entries();
-        let count = self
-            .read(|store| async move { store.count_products(&condition, max + 1).await })
-            .await?;
-        budget.spend_entries(count);
-        Ok((count <= max).then_some(count))
+        let limits = (self.max_examined(), visibility);
+        let counted = self.count_examining(&condition, max + 1, limits).await?;
+        budget.spend_entries(counted.products);
+        let is_known = counted.is_complete && counted.products <= max;
+        Ok(is_known.then_some(counted.products))
     }
 
     /// The category facet of the whole shop, from stored counts, without reading products.
@@ -877,6 +877,7 @@ impl Catalog {
             None => self.max_products_read(),
         };
         let in_categories = in_categories(&condition, reference);
+        let examined = self.max_examined();
         self.read(|store| async move {
             let bound = store.bound(&condition, max).await?;
             let max = u64::from(max);
@@ -893,7 +894,14 @@ impl Catalog {
                 }
                 products = match clear {
                     Some(most) => most,
-                    None => store.count_products(&condition, max + 1).await?,
+                    None => {
+                        let counted = store.count_within(&condition, max + 1, examined).await?;
+                        if counted.is_complete {
+                            counted.products
+                        } else {
+                            max + 1
+                        }
+                    }
                 };
             }
             Ok((products <= max).then(|| (bound.lead(condition), products)))

@@ -207,9 +207,9 @@ impl Resolver<'_> {
         let mut any = Vec::with_capacity(parts.len());
         for (at, part) in parts.iter().enumerate() {
             let inner = self.object(part, &format!("{path}[{at}]"), depth + 1, false)?;
-            any.push(Condition::All(inner));
+            any.push(inner);
         }
-        Ok(Condition::Any(any))
+        Ok(alternatives(any))
     }
 
     fn fields(
@@ -401,6 +401,15 @@ impl Resolver<'_> {
             }),
         }
     }
+}
+
+/// A disjunction of conjunctions; tokens are joined in one list, which an index can use.
+fn alternatives(mut any: Vec<Vec<Condition>>) -> Condition {
+    let is_token = |all: &Vec<Condition>| matches!(all.as_slice(), [Condition::Token(_)]);
+    if !any.is_empty() && any.iter().all(is_token) {
+        return any_of(any.drain(..).flatten().collect());
+    }
+    Condition::Any(any.into_iter().map(Condition::All).collect())
 }
 
 /// A disjunction; tokens are joined in one list, which an index can use.

@@ -37,6 +37,7 @@ mod category_counts;
 pub mod clock;
 mod concurrency;
 pub mod error;
+mod examined;
 pub mod export;
 pub mod facets;
 pub mod feed;

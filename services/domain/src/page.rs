@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use vitrine_model::cursor::{CursorCodec, ListFingerprint, Position};
-use vitrine_storage::keyset::{Boundary, Page, PageRequest};
+use vitrine_storage::keyset::{Boundary, Page, PageRequest, Stopped};
 
 use crate::{Catalog, DomainError};
 
@@ -38,6 +38,9 @@ pub struct Listed<T, L> {
     pub list: L,
     request: PageRequest,
     more: bool,
+    /// Where reading stopped, if that is not at the last row.
+    stopped: Option<Stopped>,
+    cursors: Arc<ListCursors>,
 }
 
 /// A row of a list.
@@ -161,7 +164,41 @@ impl<T, L> Listed<T, L> {
             list,
             request,
             more: page.more,
+            stopped: page.stopped,
+            cursors,
         }
+    }
+
+    /// The cursor of the first row. Where a page that was read backwards stopped before it was full, the cursor of the last
+    /// row that was examined.
+    #[must_use]
+    pub fn start_cursor(&self) -> Option<String> {
+        let first = || self.rows.first().map(ListedRow::cursor);
+        match self.request.from {
+            Boundary::Before(_) => self.stopped_cursor().or_else(first),
+            Boundary::After(_) => first(),
+        }
+    }
+
+    /// The cursor of the last row. Where a page stopped before it was full, the cursor of the last row that was examined.
+    #[must_use]
+    pub fn end_cursor(&self) -> Option<String> {
+        let last = || self.rows.last().map(ListedRow::cursor);
+        match self.request.from {
+            Boundary::After(_) => self.stopped_cursor().or_else(last),
+            Boundary::Before(_) => last(),
+        }
+    }
+
+    /// The number of rows that were examined, if a limit of them ended the page.
+    pub(crate) fn looked_through(&self) -> Option<u32> {
+        self.stopped.as_ref()?.looked_through
+    }
+
+    fn stopped_cursor(&self) -> Option<String> {
+        let ListCursors { codec, list } = &*self.cursors;
+        let stopped = self.stopped.as_ref()?;
+        Some(codec.encode(*list, &stopped.at))
     }
 
     /// The number of rows of the list, if this page has all of them.

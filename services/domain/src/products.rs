@@ -12,6 +12,7 @@ use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::ValueType;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::excerpt;
+use vitrine_storage::examined::Counted;
 use vitrine_storage::keyset::{Page, PageRequest};
 pub use vitrine_storage::products::{ProductFields, ProductKey};
 use vitrine_storage::products::{ProductList, SpecSort};
@@ -80,8 +81,8 @@ pub struct ListedProducts {
     pub hints: Vec<Hint>,
     pub(crate) query: ProductsQuery,
     pub(crate) search: Option<Search>,
-    /// The number of products searched, when not all were.
-    pub(crate) looked_through: Option<u32>,
+    /// The number of products looked through, when not all were.
+    pub looked_through: Option<u32>,
 }
 
 impl ListedProducts {
@@ -217,7 +218,7 @@ impl Catalog {
         }
         if let Some(key) = &query.sort_spec {
             list.by_spec = self
-                .spec_sort((key, query.visibility), &list.condition, &mut hints)
+                .spec_sort((key, query.visibility), &mut list.condition, &mut hints)
                 .await?;
         }
         let is_nothing = list.condition.is_nothing();
@@ -225,13 +226,16 @@ impl Catalog {
             Page {
                 rows: Vec::new(),
                 more: !is_nothing,
+                stopped: None,
             }
         } else {
             self.page_of_products(&list, &request, query.visibility)
                 .await?
         };
+        let page = Listed::new(self, fingerprint, list, request, page);
+        let looked_through = looked_through.or(page.looked_through());
         Ok(ListedProducts {
-            page: Listed::new(self, fingerprint, list, request, page),
+            page,
             hints,
             query,
             search,
@@ -249,26 +253,28 @@ impl Catalog {
         self.has_products(page, page.has_more_before()).await
     }
 
-    /// The number of products in the list of a page, counted up to `max`. One command; none when
-    /// the page contains them all, or when the rows of their categories are in memory.
+    /// The number of products in the list of a page, counted up to `max`. One command, or three if no
+    /// index bounds the list; none when the page contains them all, or when the rows of their
+    /// categories are in memory.
     pub async fn count_products(
         &self,
         page: &ListedProducts,
         max: u64,
     ) -> Result<Total, DomainError> {
-        let found = if let Some(all) = page.is_all() {
-            u64::try_from(all).unwrap_or(u64::MAX)
-        } else if page.list.condition.is_nothing() {
-            0
-        } else if let Some(found) = self.count_loaded_rows(page, &page.list.condition).await? {
-            found
+        let condition = &page.list.condition;
+        let (found, is_complete) = if let Some(all) = page.is_all() {
+            (u64::try_from(all).unwrap_or(u64::MAX), true)
+        } else if condition.is_nothing() {
+            (0, true)
+        } else if let Some(found) = self.count_loaded_rows(page, condition).await? {
+            (found, true)
         } else {
-            let condition = page.list.condition.clone();
-            let limit = max.saturating_add(1);
-            self.read(|store| async move { store.count_products(&condition, limit).await })
-                .await?
+            let limits = (self.max_examined(), page.query.visibility);
+            let counted = self.count_examining(condition, max.saturating_add(1), limits);
+            let counted = counted.await?;
+            (counted.products, counted.is_complete)
         };
-        let relation = if found > max || page.list.partial {
+        let relation = if found > max || page.list.partial || !is_complete {
             TotalRelation::AtLeast
         } else {
             TotalRelation::Exact
@@ -332,7 +338,7 @@ impl Catalog {
     async fn spec_sort(
         &self,
         (key, visibility): (&str, Visibility),
-        condition: &Condition,
+        condition: &mut Condition,
         hints: &mut Vec<Hint>,
     ) -> Result<Option<SpecSort>, DomainError> {
         const PATH: &str = "sort[0].spec";
@@ -341,18 +347,23 @@ impl Catalog {
                 reference.dictionary.get(key).is_some()
             })
             .await?;
-        let condition = condition.clone();
-        let found = if condition.is_nothing() {
-            0
+        let limits = (self.max_products_read(), visibility);
+        let counted = if condition.is_nothing() {
+            None
         } else {
-            let max = MAX_SORTED_BY_SPEC + 1;
-            self.read(|store| async move { store.count_products(&condition, max).await })
-                .await?
+            let counted = self.count_examining(condition, MAX_SORTED_BY_SPEC + 1, limits);
+            Some(counted.await?)
         };
-        if found > MAX_SORTED_BY_SPEC {
+        let is_more =
+            |counted: Counted| counted.products > MAX_SORTED_BY_SPEC || !counted.is_complete;
+        if counted.is_some_and(|counted| counted.products == 0) {
+            // They are not examined again.
+            *condition = Condition::nothing();
+        }
+        if counted.is_some_and(is_more) {
             let reason = format!(
-                "more than {MAX_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
-                 the filter or sort by a key such as PRICE",
+                "more than {MAX_SORTED_BY_SPEC} products would have to be read and sorted by {}; \
+                 narrow the filter, for example to a category, or sort by a key such as PRICE",
                 excerpt(key, 80).text
             );
             return Err(DomainError::invalid(PATH, reason));
@@ -393,7 +404,13 @@ impl Catalog {
                 if let Some(found) = self.page_of_rows(list, &request, visibility).await? {
                     return Ok(found.more);
                 }
-                let (list, from) = (list.clone(), request.from);
+                let list = self.limited(list, visibility).await?;
+                // The row of the cursor, or what lies beyond it, was in the list. To look for another one could examine as
+                // much as a page.
+                if list.looks_through.is_some() {
+                    return Ok(true);
+                }
+                let from = request.from;
                 self.read(|store| async move { store.list_continues(&list, from).await })
                     .await
             }
@@ -458,6 +475,7 @@ fn product_list(
         ranking,
         partial: false,
         scan_sort_index,
+        looks_through: None,
     })
 }
 

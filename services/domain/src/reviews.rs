@@ -127,6 +127,7 @@ impl Catalog {
             Page {
                 rows: Vec::new(),
                 more: false,
+                stopped: None,
             }
         } else {
             let (list, request) = (list.clone(), request.clone());
@@ -164,6 +165,7 @@ impl Catalog {
             let page = found.get(&one.product).cloned().unwrap_or(Page {
                 rows: Vec::new(),
                 more: false,
+                stopped: None,
             });
             let page = page.map(Arc::new);
             let list = one.query().list();
@@ -222,6 +224,7 @@ impl Catalog {
         let page = Page {
             rows: rows.collect(),
             more: size < known,
+            stopped: None,
         };
         let list = ReviewList {
             product: query.product,

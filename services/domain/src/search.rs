@@ -351,6 +351,7 @@ impl Catalog {
             ranking: None,
             partial: false,
             scan_sort_index: false,
+            looks_through: None,
         };
         let request = PageRequest {
             size: MAX_SUGGESTING,

@@ -7,7 +7,7 @@ use vitrine_model::cursor::{KeyValue, Position};
 use vitrine_model::facet::{RowFilter, RowPlace, RowSort, page_of_rows};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::ProductStatus;
-use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
+use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row, Stopped};
 use vitrine_storage::products::{ProductFields, ProductList};
 use vitrine_storage::views::ProductView;
 
@@ -77,7 +77,7 @@ impl Catalog {
     ) -> Result<Page<ProductView>, DomainError> {
         let memory = self.memory_for(request.size);
         let Some(memory) = memory.filter(|memory| memory.list_hit_rate.uses_memory()) else {
-            return self.read_products(list.clone(), request).await;
+            return self.read_products(list, request, visibility).await;
         };
         let page = if let Some(page) = self.page_of_rows(list, request, visibility).await? {
             page
@@ -86,7 +86,7 @@ impl Catalog {
                 fields: ProductFields::Id,
                 ..list.clone()
             };
-            let page = self.read_products(of_ids, request).await?;
+            let page = self.read_products(&of_ids, request, visibility).await?;
             page.map(|view| view.id())
         };
         let ids = page.rows.iter().map(|row| row.value).collect();
@@ -95,6 +95,7 @@ impl Catalog {
             .list_hit_rate
             .record(found.in_memory, page.rows.len());
         let mut rows = Vec::with_capacity(page.rows.len());
+        let end = end(&page.rows, request);
         for row in page.rows {
             // A product may have been deleted or withdrawn a moment ago.
             let Some(value) = found.products.get(&row.value) else {
@@ -107,8 +108,12 @@ impl Catalog {
                 });
             }
         }
-        let more = page.more;
-        Ok(Page { rows, more })
+        let (more, kept) = (page.more, self::end(&rows, request));
+        Ok(Page {
+            rows,
+            more,
+            stopped: page.stopped.or_else(|| left_out(end, kept)),
+        })
     }
 
     /// Returns a page of a list from rows in memory; `None` if they are not there, or cannot tell without more work than
@@ -169,18 +174,38 @@ impl Catalog {
         Ok(page.map(|page| Page {
             rows: page.rows.into_iter().map(row).collect(),
             more: page.more,
+            stopped: None,
         }))
     }
 
     async fn read_products(
         &self,
-        list: ProductList,
+        list: &ProductList,
         request: &PageRequest,
+        visibility: Visibility,
     ) -> Result<Page<ProductView>, DomainError> {
-        let request = request.clone();
+        let (list, request) = (self.limited(list, visibility).await?, request.clone());
         self.read(|store| async move { store.page_products(&list, &request).await })
             .await
     }
+}
+
+/// Returns where a page ends whose last row was left out: otherwise a page without rows would have no cursor to continue at.
+fn left_out(end: Option<Position>, kept: Option<Position>) -> Option<Stopped> {
+    let at = end.filter(|end| kept.as_ref() != Some(end))?;
+    Some(Stopped {
+        at,
+        looked_through: None,
+    })
+}
+
+/// Returns the position of the row that the next page begins after.
+fn end<T>(rows: &[Row<T>], request: &PageRequest) -> Option<Position> {
+    let row = match request.from {
+        Boundary::After(_) => rows.last(),
+        Boundary::Before(_) => rows.first(),
+    };
+    row.map(|row| row.position.clone())
 }
 
 /// Returns where a page begins, and whether it is read backwards; `None` for a position that no row has.
@@ -223,6 +248,32 @@ fn position(by: RowSort, row: RowPlace) -> Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_ends_with_its_last_row_even_if_that_was_left_out() {
+        let row = |id| Row {
+            value: (),
+            position: Position {
+                keys: vec![KeyValue::Int(1)],
+                id,
+            },
+        };
+        let rows = [row(3), row(2), row(1)];
+        let request = |from| PageRequest { size: 3, from };
+        let (forward, backward) = (
+            request(Boundary::After(None)),
+            request(Boundary::Before(None)),
+        );
+        let stopped = |kept: &[Row<()>], request| {
+            let stopped = left_out(end(&rows, request), end(kept, request));
+            stopped.map(|stopped| stopped.at.id)
+        };
+        assert_eq!(stopped(&rows, &forward), None);
+        assert_eq!(stopped(&rows[1..], &forward), None, "the last row is there");
+        assert_eq!(stopped(&rows[..2], &forward), Some(1));
+        assert_eq!(stopped(&[], &forward), Some(1));
+        assert_eq!(stopped(&rows[1..], &backward), Some(3));
+    }
 
     #[test]
     fn lists_use_the_memory_while_most_of_them_is_in_it() {
