@@ -56,6 +56,7 @@ mod conform;
 mod convert;
 mod cost;
 mod cost_cache;
+mod descriptions;
 pub(crate) mod direct;
 mod document_size;
 mod engine;

@@ -85,13 +85,15 @@ fn class(byte: u8) -> Class {
     }
 }
 
-fn comment_length(text: &[u8]) -> usize {
+/// Returns the length of a comment, without the end of its line.
+pub(super) fn comment_length(text: &[u8]) -> usize {
     text.iter()
         .position(|byte| matches!(byte, b'\n' | b'\r'))
         .unwrap_or(text.len())
 }
 
-fn string_length(text: &[u8]) -> usize {
+/// Returns the length of a string of either kind, with its quotes.
+pub(super) fn string_length(text: &[u8]) -> usize {
     if text.starts_with(b"\"\"\"") {
         return 3 + block_length(&text[3..]);
     }

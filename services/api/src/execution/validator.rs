@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     CacheUse, ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
-    document_size,
+    descriptions, document_size,
     limits::{MAX_CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
     literals,
     normal_form::{NormalForm, normalise},
@@ -127,7 +127,7 @@ impl DocumentValidator {
         // The specification ignores a byte order mark.
         let query = query.strip_prefix('\u{feff}').unwrap_or(query);
         small_enough(query).map_err(|error| vec![error])?;
-        let document = self.parse_and_validate(query)?;
+        let document = self.parse_and_validate(&descriptions::blanked(query))?;
         let never_null = literals::check(&self.rules, &document)?;
         document_size::check(&document)?;
         Ok(DocumentPlan::new(document, never_null))
