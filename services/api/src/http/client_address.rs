@@ -4,7 +4,7 @@
 //! upgrade request and authenticate each operation by them.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use axum::{
     body::Body,
@@ -59,12 +59,36 @@ fn behind_proxies(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAdd
             break;
         }
         // A proxy that writes no address is the nearest that is known.
-        let Ok(address) = hop.trim().parse() else {
+        let Some(address) = address_in(hop) else {
+            warn_once(client, hop);
             break;
         };
         client = address;
     }
     client.to_canonical()
+}
+
+/// Returns the address that a proxy has written, with or without a port.
+fn address_in(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim();
+    let bare = hop
+        .strip_prefix('[')
+        .and_then(|hop| hop.strip_suffix(']'))
+        .unwrap_or(hop);
+    let with_port = || hop.parse().ok().map(|address: SocketAddr| address.ip());
+    bare.parse().ok().or_else(with_port)
+}
+
+/// Tells the operator once that all visitors behind a proxy count as one.
+fn warn_once(proxy: IpAddr, hop: &str) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        tracing::warn!(
+            %proxy,
+            hop,
+            "a trusted proxy sends an X-Forwarded-For that is no address: all clients behind it have one budget"
+        );
+    });
 }
 
 #[cfg(test)]
@@ -102,6 +126,14 @@ mod tests {
             ),
             ("::ffff:10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
             ("fd00::1", &["::ffff:192.0.2.1"], "192.0.2.1"),
+            ("10.0.0.1", &["198.51.100.7:51234"], "198.51.100.7"),
+            (
+                "10.0.0.1",
+                &["203.0.113.9, [2001:db8::1]:443"],
+                "2001:db8::1",
+            ),
+            ("10.0.0.1", &["[2001:db8::1]"], "2001:db8::1"),
+            ("10.0.0.1", &["198.51.100.7:1, 10.2.3.4:2"], "198.51.100.7"),
             // What no proxy can have written ends the search.
             ("10.0.0.1", &["198.51.100.7, unknown"], "10.0.0.1"),
             ("10.0.0.1", &["10.0.0.2"], "10.0.0.2"),
