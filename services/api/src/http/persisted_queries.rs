@@ -95,12 +95,12 @@ impl PersistedQueries {
     /// Adds the text to a request that names its document, if this process has it. Fails if the
     /// document is not allowed.
     pub(super) fn resolve(&self, request: &mut GraphqlRequest) -> Result<Document, Failure> {
-        let hash = hash_of(request)?;
+        let named = named_by(request)?;
         if let Some(trusted) = &self.trusted {
-            trusted.resolve(request, hash.as_deref())?;
+            trusted.resolve(request, named.as_deref())?;
             return Ok(Document::Present(None));
         }
-        match hash {
+        match named.as_deref().map(hash_in).transpose()? {
             Some(hash) if request.query.is_empty() => {
                 let registered = self.registered.get(&hash);
                 self.cache_use.count(registered.is_some());
@@ -157,8 +157,8 @@ impl fmt::Debug for PersistedQueries {
     }
 }
 
-/// Returns the hash that a request names, in lower case.
-fn hash_of(request: &GraphqlRequest) -> Result<Option<String>, Failure> {
+/// Returns the name of a document in the form of Apollo's persisted queries.
+fn named_by(request: &GraphqlRequest) -> Result<Option<String>, Failure> {
     let Some(extension) = request.extensions.get("persistedQuery") else {
         return Ok(None);
     };
@@ -170,14 +170,25 @@ fn hash_of(request: &GraphqlRequest) -> Result<Option<String>, Failure> {
             "extensions.persistedQuery.version: must be 1",
         ));
     }
-    let hash = extension["sha256Hash"].as_str().map(str::to_lowercase);
-    let valid =
-        |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hash.filter(valid).map(Some).ok_or_else(|| {
-        Failure::bad_input(
-            "extensions.persistedQuery.sha256Hash: must be a SHA-256 hash in hexadecimal",
-        )
-    })
+    let name = extension["sha256Hash"].as_str().map(str::to_owned);
+    name.map(Some).ok_or_else(no_hash)
+}
+
+/// Returns a hash in lower case, without the prefix that some compilers of documents write.
+fn hash_in(name: &str) -> Result<String, Failure> {
+    let hash = without_prefix(name).to_lowercase();
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some(hash).ok_or_else(no_hash)
+}
+
+fn without_prefix(name: &str) -> &str {
+    name.strip_prefix("sha256:").unwrap_or(name)
+}
+
+fn no_hash() -> Failure {
+    Failure::bad_input(
+        "extensions.persistedQuery.sha256Hash: must be a SHA-256 hash in hexadecimal",
+    )
 }
 
 fn sha256(text: &str) -> String {
@@ -253,12 +264,19 @@ impl TrustedDocuments {
         self.by_id.insert(id, body);
     }
 
+    /// Returns the document with this id or hash; either may have a prefix.
+    fn find(&self, name: &str) -> Option<&Arc<str>> {
+        let bare = without_prefix(name);
+        let by_id = self.by_id.get(name).or_else(|| self.by_id.get(bare));
+        by_id.or_else(|| self.by_hash.get(&bare.to_lowercase()))
+    }
+
     /// Adds the text to a request that names a document of the list. A text is allowed only if the
     /// list has it.
-    fn resolve(&self, request: &mut GraphqlRequest, hash: Option<&str>) -> Result<(), Failure> {
-        let id = request.document_id.as_deref().or(hash);
-        let found = match id {
-            Some(id) => self.by_id.get(id).or_else(|| self.by_hash.get(id)),
+    fn resolve(&self, request: &mut GraphqlRequest, named: Option<&str>) -> Result<(), Failure> {
+        let name = request.document_id.as_deref().or(named);
+        let found = match name {
+            Some(name) => self.find(name),
             None => self.by_hash.get(&sha256(&request.query)),
         };
         let found = found.ok_or_else(|| {

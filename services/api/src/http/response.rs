@@ -60,10 +60,14 @@ fn concerns_http(code: ErrorCode) -> bool {
 }
 
 /// Creates the response to a request that did not reach the engine. The status does not depend on
-/// the client.
+/// the client, except for a persisted query that is not known.
 pub(super) fn failure(media: Media, failure: &Failure, request_id: &str) -> Response<Body> {
     let mut answer = GraphqlResponse::failed(failure, request_id);
-    let response = body(status(failure.code()), media, answer.json());
+    let status = match (failure.code(), media) {
+        (ErrorCode::PersistedQueryNotFound, Media::GraphqlResponse) => StatusCode::BAD_REQUEST,
+        (code, _) => status(code),
+    };
+    let response = body(status, media, answer.json());
     with_wait(response, failure.wait())
 }
 
@@ -126,7 +130,7 @@ fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden => StatusCode::FORBIDDEN,
-        // Clients answer this one by sending the text; some read only answers with status 200.
+        // Clients answer this one by sending the text. Those that ask for plain JSON may read only answers with status 200.
         ErrorCode::PersistedQueryNotFound => StatusCode::OK,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
