@@ -289,7 +289,7 @@ where
 fn admissible(operation: &OperationPlan, hide_schema: bool) -> Result<(), ResponseError> {
     if hide_schema && operation.introspects {
         let message = "Introspection is switched off for this caller.";
-        return Err(ResponseError::new(ErrorCode::BadUserInput, message));
+        return Err(ResponseError::new(ErrorCode::Forbidden, message));
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ async fn introspection_can_be_hidden() {
     ] {
         let request = GraphqlRequest::new(query).hide_schema();
         let answer = json_of(&engine.execute(request, |request| request).await);
-        assert_eq!(code(&answer), "BAD_USER_INPUT");
+        assert_eq!(code(&answer), "FORBIDDEN");
         assert!(answer.get("data").is_none());
     }
     let request = GraphqlRequest::new("{ __typename }").hide_schema();

@@ -230,7 +230,7 @@ async fn callers_are_authenticated_and_get_a_context() {
     assert_eq!((spent.status, spent.code().as_str()), (429, "RATE_LIMITED"));
     assert_eq!(spent.header("retry-after"), Some("7"));
     let curious = ask("", "{ __schema { queryType { name } } }").await;
-    assert_eq!(curious.code(), "BAD_USER_INPUT");
+    assert_eq!(curious.code(), "FORBIDDEN");
 }
 
 #[tokio::test]
