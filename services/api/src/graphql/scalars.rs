@@ -22,9 +22,13 @@ pub(crate) fn instant(text: &str) -> Result<Timestamp, InvalidTimestamp> {
     Timestamp::parse(text).or_else(|_| Timestamp::parse_day(text))
 }
 
+/// Parses a number as XML Schema writes decimals: digits with a sign and a point, and no exponent.
 pub(crate) fn decimal(text: &str) -> Result<Number, String> {
-    text.parse()
-        .map_err(|_| "not a decimal number such as 19.99".to_owned())
+    let is_decimal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.');
+    let number = text.bytes().all(is_decimal).then(|| text.parse().ok());
+    number
+        .flatten()
+        .ok_or_else(|| "not a decimal number such as 19.99".to_owned())
 }
 
 /// A date and time in the format of RFC 3339, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
@@ -46,7 +50,7 @@ impl ScalarType for DateTime {
     }
 }
 
-/// A decimal number as a string, so that no digits are lost: `"19.99"`.
+/// A decimal number as a string, so that no digits are lost: `"19.99"`. It has no exponent.
 #[Scalar(
     name = "Decimal",
     specified_by_url = "https://www.w3.org/TR/xmlschema11-2/#decimal"
