@@ -20,6 +20,8 @@ pub struct FieldCost {
     pub is_narrowed: bool,
     /// What the fields below find in [`SelectedField::is_sorted_without_index`].
     pub is_sorted_without_index: bool,
+    /// What the fields below find in [`SelectedField::is_examined`].
+    pub is_examined: bool,
 }
 
 /// What the fields of a schema cost.
@@ -46,6 +48,8 @@ pub struct SelectedField<'a> {
     pub is_narrowed: bool,
     /// Whether the field above it returns a list in an order that no index has.
     pub is_sorted_without_index: bool,
+    /// Whether the field above it returns a list whose rows are counted one by one.
+    pub is_examined: bool,
     arguments: &'a Field,
     variables: &'a Variables,
     schema: &'a Schema,
@@ -64,6 +68,13 @@ impl SelectedField<'_> {
             },
             _ => None,
         }
+    }
+
+    /// Returns an argument with its variables; `None` without one.
+    #[must_use]
+    pub fn constant(&self, argument: &str) -> Option<ConstValue> {
+        let given = |name| Ok::<_, ()>(self.variables.get(&name).cloned().unwrap_or_default());
+        self.value(argument)?.clone().into_const_with(given).ok()
     }
 
     /// Returns the number of scalars in all arguments.
@@ -193,6 +204,7 @@ pub(super) struct List {
     page: u64,
     is_narrowed: bool,
     is_sorted_without_index: bool,
+    is_examined: bool,
 }
 
 impl List {
@@ -201,6 +213,7 @@ impl List {
         page: 1,
         is_narrowed: false,
         is_sorted_without_index: false,
+        is_examined: false,
     };
 }
 
@@ -261,6 +274,7 @@ impl Calculator<'_> {
             page: list.page,
             is_narrowed: list.is_narrowed,
             is_sorted_without_index: list.is_sorted_without_index,
+            is_examined: list.is_examined,
             arguments: field,
             variables: self.variables,
             schema: &self.rules.schema,
@@ -269,6 +283,7 @@ impl Calculator<'_> {
             page: cost.page,
             is_narrowed: cost.is_narrowed,
             is_sorted_without_index: cost.is_sorted_without_index,
+            is_examined: cost.is_examined,
         };
         let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, list));
         cost.own.saturating_add(cost.items.saturating_mul(below))

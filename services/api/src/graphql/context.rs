@@ -1,14 +1,17 @@
 //! The request context of resolvers.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_graphql::{ContextBase, Request};
 use vitrine_domain::Catalog;
+use vitrine_domain::activity::Recorder;
 use vitrine_domain::products::Visibility;
 use vitrine_domain::work::Work;
 
 use super::loaders::Loaders;
 use super::once::LoadedOnce;
+use super::rate_limiter::Caller;
 use super::viewer::Viewer;
 
 /// The context of one request: the catalogue, the caller, and loaders that live as long as the
@@ -23,6 +26,7 @@ pub struct Session {
     pub(crate) loaders: Loaders,
     /// Pages and facets of this request.
     pub(crate) loaded_once: LoadedOnce,
+    address: Option<IpAddr>,
 }
 
 impl Session {
@@ -46,6 +50,26 @@ impl Session {
             viewer: viewer.clone(),
             visibility,
             loaded_once: LoadedOnce::default(),
+            address: None,
+        }
+    }
+
+    /// Sets the address of the client.
+    #[must_use]
+    pub fn from_address(mut self, address: Option<IpAddr>) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Returns who records activity. Staff report what others do.
+    pub(crate) fn recorder(&self) -> Recorder {
+        let subject = self.viewer.subject.as_deref();
+        Recorder {
+            name: match Caller::of(subject, self.address) {
+                Caller::Subject(subject) => format!("subject {subject}"),
+                Caller::Address(address) => format!("address {address}"),
+            },
+            is_trusted: self.viewer.subject.is_some() && self.viewer.is_staff(),
         }
     }
 

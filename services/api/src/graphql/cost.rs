@@ -5,7 +5,7 @@
 //! --bench costs` compares it with measurements.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -47,15 +47,21 @@ const COUNTER: u64 = 400;
 const SEARCH: u64 = 5_000;
 /// A mutation: a transaction, with its look-ups.
 const MUTATION: u64 = 5_000;
+/// An event of a product: it is counted, added to a bucket, and may move the product in lists.
+const EVENT: u64 = 30;
 /// Facets that were counted before, of a category or of all products.
 const FACETS: u64 = 5_000;
 /// Facets that are counted for the request: up to 10,000 products are read, however many filters
 /// there are.
 const FACET_COUNT: u64 = 65_000;
-/// A list that is sorted by a spec key: up to 10,000 products are read and sorted.
+/// A list that is sorted by a spec key: up to 10,000 products are read and sorted. With a filter that no index bounds
+/// ([`EXAMINED`]), as many may be read to count them.
 const SORT_BY_SPEC: u64 = 40_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
+/// A list, or a count, whose filter no index bounds: up to 1,250 products are examined, by an aggregation, or as many index
+/// entries as take as long.
+const EXAMINED: u64 = 7_500;
 /// The schema as a text.
 const SUBGRAPH_SDL: u64 = 1_000;
 /// A scalar in an argument.
@@ -111,6 +117,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("BulkChange.items", LIST, Connection),
     ("BulkChangeConnection.edges", 0, Rows),
     ("BulkChangeConnection.nodes", 0, Rows),
+    ("BulkChangeConnection.totalCount", LIST, Assumed(1)),
     ("BulkChangeItem.product", LOOK_UP, Assumed(1)),
     ("BulkChangeItemConnection.edges", 0, Rows),
     ("BulkChangeItemConnection.nodes", 0, Rows),
@@ -127,6 +134,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Grocery.nutrition", 0, Assumed(10)),
     ("HistoryConnection.edges", 0, Rows),
     ("HistoryConnection.nodes", 0, Rows),
+    ("HistoryConnection.totalCount", LIST, Assumed(1)),
     ("HistoryEntry.fields", OBJECT, Assumed(5)),
     ("ImportRejectConnection.edges", 0, Rows),
     ("ImportRejectConnection.nodes", 0, Rows),
@@ -337,12 +345,7 @@ impl CostGuard {
         } else {
             limits.public
         };
-        let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let subject = viewer.subject.as_deref();
-        let caller = subject.map_or_else(
-            || Caller::at(address),
-            |subject| Caller::Subject(subject.into()),
-        );
+        let caller = Caller::of(viewer.subject.as_deref(), address);
         self.budget = Some((limits.limiter.clone(), caller, budget));
         self
     }
@@ -483,6 +486,12 @@ fn is_sorted_by_spec(field: &SelectedField<'_>) -> bool {
     field.any_item_has("sort", "spec")
 }
 
+/// Whether a list examines products that do not match, for a page that is read.
+fn list_examines(field: &SelectedField<'_>) -> bool {
+    let (filter, sort) = (field.constant("filter"), field.constant("sort"));
+    examined::list_examines(filter.as_ref(), examined::sort_key(sort.as_ref()))
+}
+
 /// What a field costs beyond its row in the table, because of its arguments.
 fn by_arguments(field: &SelectedField<'_>) -> u64 {
     match (field.parent, field.name) {
@@ -494,7 +503,13 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             } else {
                 0
             };
-            ROW * page_size(field) + search + sort
+            // A search has a limit of its own.
+            let examined = if !searched && list_examines(field) {
+                EXAMINED
+            } else {
+                0
+            };
+            ROW * page_size(field) + search + sort + examined
         }
         (
             _,
@@ -518,8 +533,10 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             let up_to = field
                 .integer("upTo")
                 .and_then(|up_to| u64::try_from(up_to).ok());
-            LIST + up_to.unwrap_or(DEFAULT_COUNT).saturating_mul(COUNTED) / 1_000
+            let examined = if field.is_examined { EXAMINED } else { 0 };
+            LIST + up_to.unwrap_or(DEFAULT_COUNT).saturating_mul(COUNTED) / 1_000 + examined
         }
+        ("Mutation", "recordActivity") => MUTATION + EVENT * examined::events(field),
         ("Mutation", _) => MUTATION,
         _ => 0,
     }
@@ -559,6 +576,9 @@ impl CostModel for SchemaCosts {
             page,
             is_narrowed,
             is_sorted_without_index: is_sorted_by_spec(field),
+            is_examined: (field.parent, field.name) == ("Query", "products")
+                && field.scalars("search") == 0
+                && examined::count_examines(field.constant("filter").as_ref()),
         }
     }
 }
@@ -572,6 +592,8 @@ fn row(field: &SelectedField<'_>) -> Option<(u64, Items)> {
     };
     own.or_else(shared).copied()
 }
+
+mod examined;
 
 #[cfg(test)]
 mod tests;

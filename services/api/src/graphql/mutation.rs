@@ -569,7 +569,8 @@ impl Mutation {
 
     /// Records views and carts of products, up to 500 per request. Events are counted in memory and
     /// written about a second later, so that no page load waits for the database. No token is
-    /// needed.
+    /// needed. Of a caller (the subject of the token, or without one the network of the address), one view and one cart
+    /// of each product count in an hour. All events count of services, moderators and admins, who report what others do.
     async fn record_activity(
         &self,
         ctx: &Context<'_>,
@@ -683,7 +684,9 @@ async fn record_activity(
             });
         }
     };
-    let counted = ctx.session().catalog.record_activity(&events, key);
+    let session = ctx.session();
+    let recorder = session.recorder();
+    let counted = session.catalog.record_activity(&events, key, &recorder);
     let counted = counted.await?;
     if counted.conflict {
         return Ok(RecordActivityPayload::conflict());

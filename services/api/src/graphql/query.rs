@@ -767,11 +767,19 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             let key = key.boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
-        // Parts of a product, imports, uploads and bulk changes, which are no nodes.
+        GlobalId::Import(id) if session.viewer.is_admin() => {
+            let run = session.catalog.import_run(id).boxed().await?;
+            Ok(run.map(|run| Node::ImportRun(ImportRun::new(run, session.catalog.now()))))
+        }
+        GlobalId::BulkChange(id) if session.viewer.is_admin() => {
+            let found = session.catalog.bulk_change(id).boxed().await?;
+            Ok(found.map(|found| Node::BulkChange(BulkChange(found))))
+        }
+        // Parts of a product, and uploads, which are no nodes; and what only admins may see.
         GlobalId::ReviewExcerpt(..)
         | GlobalId::ProductSupplier(..)
-        | GlobalId::Import(_)
         | GlobalId::Upload(_)
+        | GlobalId::Import(_)
         | GlobalId::BulkChange(_) => Ok(None),
     }
 }

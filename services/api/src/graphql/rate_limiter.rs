@@ -1,6 +1,6 @@
 //! Limits on what a caller may ask for over time, by the cost of its requests.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,16 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// Returns the caller with this subject or, without a token, at this address.
+    #[must_use]
+    pub fn of(subject: Option<&str>, address: Option<IpAddr>) -> Self {
+        let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        subject.map_or_else(
+            || Self::at(address),
+            |subject| Self::Subject(subject.into()),
+        )
+    }
+
     /// Returns the caller without a token at this address.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {

@@ -60,6 +60,12 @@ impl Viewer {
         roles.iter().any(|role| self.has(*role))
     }
 
+    /// Returns true for admins with a subject.
+    #[must_use]
+    pub(crate) fn is_admin(&self) -> bool {
+        self.subject.is_some() && self.has(Role::Admin)
+    }
+
     /// Returns true for moderators and admins, who see reviewed products in any status.
     #[must_use]
     pub(crate) fn moderates(&self) -> bool {

@@ -133,6 +133,8 @@ pub(crate) enum ActivityRefusal {
     TooOld,
     /// The time of the event is more than five minutes ahead of the server's clock.
     Ahead,
+    /// The caller has recorded such an event of the product within this hour.
+    AlreadyCounted,
 }
 
 /// An event that was not counted.
@@ -166,6 +168,7 @@ impl From<RecordedActivity> for RecordActivityPayload {
                 IgnoredReason::Unknown => ActivityRefusal::NotFound,
                 IgnoredReason::TooOld => ActivityRefusal::TooOld,
                 IgnoredReason::Ahead => ActivityRefusal::Ahead,
+                IgnoredReason::AlreadyCounted => ActivityRefusal::AlreadyCounted,
             },
         };
         Self {

@@ -8,11 +8,11 @@ use vitrine_domain::page::PageArguments;
 use vitrine_model::bulk::{self, BulkCounts};
 use vitrine_model::id::GlobalId;
 
-use super::common::count;
+use super::common::{TotalCount, count};
 use super::page::{Ends, PageInfo};
 use super::product::Product;
 use crate::execution::direct::One;
-use crate::execution::{Failure, List, NullableAt as _, R};
+use crate::execution::{At as _, Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
@@ -91,7 +91,7 @@ pub(crate) struct BulkChange(pub(crate) bulk::BulkChange);
 #[Object]
 impl BulkChange {
     /// The id, for `bulkChange` and `stopBulkChange`.
-    fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::BulkChange(self.0.id).encode().into()
     }
 
@@ -273,5 +273,12 @@ impl BulkChangeConnection {
     /// The position of the page in the list.
     fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::BulkChanges(&self.0))
+    }
+
+    /// The number of bulk changes. Counted only if selected.
+    async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
+        let catalog = &ctx.session().catalog;
+        let counted = catalog.count_bulk_changes().boxed().await;
+        counted.map(TotalCount::exact).at(ctx)
     }
 }

@@ -93,6 +93,14 @@ pub(crate) struct TotalCount {
     relation: Relation,
 }
 
+impl TotalCount {
+    /// Returns an exact number.
+    pub(super) fn exact(value: u64) -> Self {
+        let relation = vitrine_domain::products::TotalRelation::Exact;
+        Total { value, relation }.into()
+    }
+}
+
 impl From<Total> for TotalCount {
     fn from(total: Total) -> Self {
         Self {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::history::ListedHistory;
 use vitrine_domain::reference::Reference;
@@ -10,9 +11,10 @@ use vitrine_model::history::{self, FieldValue};
 use vitrine_model::id::{CategoryId, GlobalId};
 use vitrine_model::text::excerpt;
 
-use super::common::count;
+use super::common::{TotalCount, count};
 use super::page::{Ends, PageInfo};
-use crate::execution::List;
+use crate::execution::{At as _, List, R};
+use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
 /// The maximum length of a value that is shown, in characters.
@@ -154,5 +156,12 @@ impl HistoryConnection {
     /// The position of the page in the history.
     fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::History(&self.page))
+    }
+
+    /// The number of entries. Counted only if selected.
+    async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
+        let catalog = &ctx.session().catalog;
+        let counted = catalog.count_history(&self.page).boxed().await;
+        counted.map(TotalCount::exact).at(ctx)
     }
 }

@@ -94,7 +94,7 @@ impl ImportRun {
 #[Object]
 impl ImportRun {
     /// The id of the run, for `import` and `stopImport`.
-    fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::Import(self.run.id).encode().into()
     }
 

@@ -3,7 +3,9 @@
 use async_graphql::{ID, Interface};
 use vitrine_api_derive::Direct;
 
+use super::bulk::BulkChange;
 use super::category::Category;
+use super::import_run::ImportRun;
 use super::product::{Apparel, Book, Bundle, Electronics, GenericProduct, Grocery, Movie, Product};
 use super::review::Review;
 use super::spec::SpecKey;
@@ -37,6 +39,10 @@ pub(crate) enum Node {
     Supplier(Supplier),
     /// A key of the spec dictionary.
     SpecKey(SpecKey),
+    /// A run of an import.
+    ImportRun(ImportRun),
+    /// A bulk change.
+    BulkChange(BulkChange),
 }
 
 impl Node {

@@ -92,35 +92,37 @@ impl PageInfo<'_> {
         }
     }
 
-    /// The cursor of the first row; null on an empty page.
+    /// The cursor of the first row; null on an empty page. If a page that was read backwards was not filled because
+    /// only so many products are looked through, the cursor of the last one of these.
     fn start_cursor(&self) -> Option<String> {
         match self.0 {
-            Ends::Products(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::Reviews(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::Queue(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Products(page) => page.start_cursor(),
+            Ends::Reviews(page) => page.start_cursor(),
+            Ends::Queue(page) => page.start_cursor(),
             Ends::SpecKeys(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::Suppliers(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::Imports(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::Rejects(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::History(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::BulkItems(page) => page.rows.first().map(ListedRow::cursor),
-            Ends::BulkChanges(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Suppliers(page) => page.start_cursor(),
+            Ends::Imports(page) => page.start_cursor(),
+            Ends::Rejects(page) => page.start_cursor(),
+            Ends::History(page) => page.start_cursor(),
+            Ends::BulkItems(page) => page.start_cursor(),
+            Ends::BulkChanges(page) => page.start_cursor(),
         }
     }
 
-    /// The cursor of the last row; null on an empty page.
+    /// The cursor of the last row; null on an empty page. If a page was not filled because only so many products are
+    /// looked through, the cursor of the last one of these: the next page begins there.
     fn end_cursor(&self) -> Option<String> {
         match self.0 {
-            Ends::Products(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::Reviews(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::Queue(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Products(page) => page.end_cursor(),
+            Ends::Reviews(page) => page.end_cursor(),
+            Ends::Queue(page) => page.end_cursor(),
             Ends::SpecKeys(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::Suppliers(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::Imports(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::Rejects(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::History(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::BulkItems(page) => page.rows.last().map(ListedRow::cursor),
-            Ends::BulkChanges(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Suppliers(page) => page.end_cursor(),
+            Ends::Imports(page) => page.end_cursor(),
+            Ends::Rejects(page) => page.end_cursor(),
+            Ends::History(page) => page.end_cursor(),
+            Ends::BulkItems(page) => page.end_cursor(),
+            Ends::BulkChanges(page) => page.end_cursor(),
         }
     }
 }
@@ -226,6 +228,15 @@ impl ProductConnection {
         let hints = session.catalog.facet_hints(&keys, session.visibility);
         hint(ctx, hints.into_iter().map(Hint::from));
         found.map(|facets| Facet::all(&facets)).at(ctx)
+    }
+
+    /// How many products were looked through for the page, if those are not all; otherwise null. Some filters are
+    /// checked product by product: `or`, `not`, `rating`, a price unless the list is sorted by it, or several
+    /// values together. Among very many products, such a list looks through so many of them for each page. The page
+    /// may then be short, or empty; `hasNextPage` is true, and the next page continues at `endCursor`. The list has
+    /// all matches. For a search, see `SearchReading.lookedThrough`.
+    fn looked_through(&self) -> Option<i32> {
+        self.page.looked_through.map(u32::cast_signed)
     }
 
     /// How the search text was interpreted; null without a search.
