@@ -234,9 +234,17 @@ impl App {
     /// # Panics
     /// When the database fails.
     pub async fn with_max_read(&self, most: u32) -> Self {
+        self.with_max_read_and(most, None).await
+    }
+
+    /// Like [`App::with_max_read`], with this memory of products.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn with_max_read_and(&self, most: u32, memory: Option<ProductMemoryOptions>) -> Self {
         let options = CatalogOptions {
             max_products_read: most,
-            product_memory: None,
+            product_memory: memory,
             ..options_with(Arc::clone(&self.clock))
         };
         self.reopen_with(options).await

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
-use vitrine_domain::activity::{Event, IgnoredReason};
+use vitrine_domain::activity::{Event, IgnoredReason, Recorder};
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::{App, eventually, product, test, test_on_own_server};
 use vitrine_model::activity::{
@@ -387,7 +387,10 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
         let mut counted = 0;
         for (at, how) in ways.into_iter().enumerate() {
             for command in ["insert", "update", "commitTransaction"] {
-                app.catalog.record_activity(&[view; 5], None).await.unwrap();
+                app.catalog
+                    .record_activity(&[view; 5], None, &Recorder::trusted("test"))
+                    .await
+                    .unwrap();
                 counted += 5;
                 app.fail_next(2, &[command], how.clone()).await;
                 let _ = app.catalog.flush_activity().await;
@@ -1047,10 +1050,18 @@ fn events_of_a_product_that_does_not_exist_yet_are_counted_once_it_does() {
         };
         let products = app.direct().collection::<Document>("products");
         let made = products.find_one_and_delete(doc! {}).await.unwrap();
-        let counted = app.catalog.record_activity(&[view], None).await.unwrap();
+        let counted = app
+            .catalog
+            .record_activity(&[view], None, &Recorder::trusted("test"))
+            .await
+            .unwrap();
         assert_eq!(counted.ignored, [(0, IgnoredReason::Unknown)]);
         products.insert_one(made.unwrap()).await.unwrap();
-        let counted = app.catalog.record_activity(&[view], None).await.unwrap();
+        let counted = app
+            .catalog
+            .record_activity(&[view], None, &Recorder::trusted("test"))
+            .await
+            .unwrap();
         assert_eq!((counted.counted, counted.ignored), (1, vec![]));
     });
 }

@@ -2,6 +2,7 @@
 
 mod command;
 mod edited;
+mod erased;
 mod feeds;
 mod filters;
 mod interrupted;

@@ -14,6 +14,7 @@ mod architecture;
 mod audit_findings;
 mod backup;
 mod bad_input;
+mod bounds;
 mod bulk;
 mod caps;
 mod category_merges;
