@@ -50,7 +50,7 @@ pub use exit::ExitReason;
 pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
 pub use instance::{Claim, Instance, StopError};
 pub use members::{Member, ReplicaSet};
-pub use obstacle::{Obstacle, find_direct_obstacle, find_obstacle, refusal};
+pub use obstacle::{Obstacle, find_direct_obstacle, find_obstacle, is_forbidden, refusal};
 pub use options::StartOptions;
 pub use probe::Rejection;
 pub use provision::ProvisionError;

@@ -214,6 +214,22 @@ pub fn refusal(error: &(dyn StdError + 'static), uri: Option<&str>) -> Option<St
     })
 }
 
+/// Whether an error of the driver says that the server does not accept the user, or not for this operation. Its sources
+/// are not looked at.
+#[must_use]
+pub fn is_forbidden(error: &(dyn StdError + 'static)) -> bool {
+    let Some(error) = error.downcast_ref::<Error>() else {
+        return false;
+    };
+    match error.kind.as_ref() {
+        ErrorKind::Authentication { .. } => true,
+        ErrorKind::Command(command) => {
+            [USER_NOT_FOUND, UNAUTHORIZED, AUTHENTICATION_FAILED].contains(&command.code)
+        }
+        _ => false,
+    }
+}
+
 fn refused_command(command: &CommandError, uri: Option<&str>) -> String {
     match command.code {
         USER_NOT_FOUND | AUTHENTICATION_FAILED => wrong_user(uri),

@@ -27,7 +27,7 @@ use crate::auth::{DiscoveryKeeper, KeyKeeper};
 use crate::certificate::CertificateKeeper;
 use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
-use crate::refusal::chain_in_words;
+use crate::refusal::{chain_in_words, is_forbidden};
 
 use board::WorkerBoard;
 use work_lease::WorkLease;
@@ -88,7 +88,12 @@ impl Workers {
                 if let Ok(changed) = outcome {
                     cache.count(!changed);
                 }
-                health.mark_read(matches!(outcome, Err(DomainError::Internal(_))));
+                health.mark_read(
+                    outcome
+                        .as_ref()
+                        .err()
+                        .is_some_and(|error| is_forbidden(error)),
+                );
                 metrics.record_run("reference", outcome.is_err());
                 log_outcome("reference", outcome.as_ref().err(), &mut failing);
             }
