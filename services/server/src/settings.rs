@@ -186,6 +186,7 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("storefront_origin", "serve", &["serve"]),
         ("login_client_id", "serve", &["serve"]),
         ("login_scope", "serve", &["serve"]),
+        ("login_resource", "serve", &["serve"]),
         ("pictures", PICTURES, &["dev", "serve", "work"]),
         ("pictures_address", "dev and serve", &["dev", "serve"]),
         ("s3_endpoint", PICTURES, &["dev", "serve", "work"]),

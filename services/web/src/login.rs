@@ -30,19 +30,27 @@ struct Shared {
     client_id: String,
     scope: String,
     audience: Option<String>,
+    resource: Option<String>,
     endpoints: RwLock<Option<Endpoints>>,
 }
 
 impl Login {
     /// Returns a sign-in as a public client of the issuer, which is not ready yet. The audience is
-    /// that of the tokens to ask for.
+    /// that of the tokens to ask for, the resource what they are for (RFC 8707).
     #[must_use]
-    pub fn new(issuer: &str, client_id: &str, scope: &str, audience: Option<&str>) -> Self {
+    pub fn new(
+        issuer: &str,
+        client_id: &str,
+        scope: &str,
+        audience: Option<&str>,
+        resource: Option<&str>,
+    ) -> Self {
         Self(Arc::new(Shared {
             issuer: issuer.to_owned(),
             client_id: client_id.to_owned(),
             scope: scope.to_owned(),
             audience: audience.map(ToOwned::to_owned),
+            resource: resource.map(ToOwned::to_owned),
             endpoints: RwLock::default(),
         }))
     }
@@ -79,6 +87,7 @@ impl Login {
             "clientId": self.0.client_id,
             "scope": self.0.scope,
             "audience": self.0.audience,
+            "resource": self.0.resource,
             "authorization": endpoints.authorization,
             "token": endpoints.token,
             "endSession": endpoints.end_session,
@@ -98,7 +107,13 @@ mod tests {
 
     #[test]
     fn pages_learn_the_addresses_when_they_are_known() {
-        let login = Login::new("https://id.example", "web", "openid", Some("shop"));
+        let login = Login::new(
+            "https://id.example",
+            "web",
+            "openid",
+            Some("shop"),
+            Some("https://shop.example"),
+        );
         assert_eq!(login.for_page(), json!({ "ready": false }));
         assert_eq!((login.is_ready(), login.origin()), (false, None));
         let endpoints = Endpoints {
@@ -113,6 +128,7 @@ mod tests {
         assert_eq!(login.origin().as_deref(), Some("https://id.example"));
         let page = login.for_page();
         assert_eq!(page["token"], "https://id.example/token");
+        assert_eq!(page["resource"], "https://shop.example");
         assert_eq!(
             (&page["audience"], &page["endSession"]),
             (&json!("shop"), &Value::Null)

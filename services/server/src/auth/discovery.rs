@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn known_addresses_stay_while_the_document_cannot_be_read() {
-        let login = Login::new(ISSUER, "web", "openid", None);
+        let login = Login::new(ISSUER, "web", "openid", None, None);
         let address = discovery_address(ISSUER).unwrap();
         let mut keeper = DiscoveryKeeper::new(address, ISSUER.to_owned(), login.clone());
         assert!(!keeper.take(Err("no answer".to_owned())));

@@ -10,6 +10,10 @@ use crate::auth::{DiscoveryKeeper, discovery_address};
 
 /// How visitors of the storefront and the console sign in.
 #[derive(Clone, Debug, Args)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "each field has the name of its flag"
+)]
 pub struct LoginSettings {
     /// The id of this shop's pages at the identity provider, where they are a public client. Visitors
     /// then sign in there, with `OpenID` Connect. Needs --token-keys and --storefront or --console. For
@@ -25,6 +29,10 @@ pub struct LoginSettings {
         value_parser = scope
     )]
     pub login_scope: String,
+    /// What the tokens are for (RFC 8707), an absolute address: sent as `resource` to the identity provider. Some
+    /// providers issue readable tokens only then, others refuse it. For serve.
+    #[arg(long, global = true, env = "VITRINE_LOGIN_RESOURCE", value_parser = resource)]
+    pub login_resource: Option<String>,
 }
 
 impl LoginSettings {
@@ -58,11 +66,34 @@ impl LoginSettings {
             .map_err(anyhow::Error::msg)
             .context("VITRINE_LOGIN_CLIENT_ID needs an address in VITRINE_TOKEN_ISSUER")?;
         let audience = tokens.token_audience.first().map(String::as_str);
-        let login = Login::new(issuer, client_id, &self.login_scope, audience);
+        let login = Login::new(
+            issuer,
+            client_id,
+            &self.login_scope,
+            audience,
+            self.login_resource.as_deref(),
+        );
         site.login = Some(login.clone());
         let keeper = DiscoveryKeeper::new(address, issuer.to_owned(), login);
         Ok(Some(keeper))
     }
+}
+
+/// Reads an absolute address without a fragment (RFC 8707, section 2).
+fn resource(text: &str) -> Result<String, &'static str> {
+    let scheme = text.split_once(':').filter(|(scheme, rest)| {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(is_sign)
+            && !rest.is_empty()
+    });
+    let is_printable = text
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    if scheme.is_none() || !is_printable {
+        return Err("it is an absolute address without a fragment: https://shop.example/api");
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads scopes (RFC 6749, section 3.3).
@@ -124,6 +155,21 @@ mod tests {
         ] {
             let error = added(&line).unwrap_err();
             assert!(error.contains(reason), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_resource_is_an_absolute_address() {
+        for (text, fits) in [
+            ("https://shop.example/api", true),
+            ("urn:shop", true),
+            ("shop", false),
+            ("https://shop.example/#api", false),
+            ("1:a", false),
+            ("urn:", false),
+        ] {
+            let read = Cli::read(["vitrine", "serve", "--login-resource", text]);
+            assert_eq!(read.is_ok(), fits, "{text}");
         }
     }
 

@@ -70,6 +70,9 @@ export async function start(back = location.pathname + location.search + locatio
     redirect_uri: callback(),
     scope: provider.scope,
     audience: provider.audience,
+    resource: provider.resource,
+    // Without consent, providers leave this scope out without a word (OpenID Connect Core, 11).
+    prompt: provider.scope.split(" ").includes("offline_access") ? "consent" : null,
     state: attempt.state,
     nonce: attempt.nonce,
     code_challenge: base64url(new Uint8Array(digest)),
@@ -105,6 +108,9 @@ export async function finish() {
   const audience = [claims?.aud].flat();
   if (!claims || claims.nonce !== attempt.nonce || claims.iss !== provider.issuer || !audience.includes(provider.clientId)) {
     throw new LoginError("The identity provider has answered another sign-in than this one.");
+  }
+  if (String(tokens.access_token).split(".").length !== 3) {
+    throw new LoginError("The identity provider has issued a token that this shop cannot read.", "The access token is not a JSON Web Token.");
   }
   const label = [claims.name, claims.preferred_username, claims.email].find((one) => one && typeof one === "string");
   actAs({ label: label?.slice(0, MAX_LABEL) ?? "Signed in", subject: "", token: tokens.access_token, login: kept(tokens, null) });
@@ -161,10 +167,11 @@ function kept(tokens, last) {
  * @param {Record<string, string>} parameters
  * @returns {Promise<any>} the tokens */
 async function request(parameters) {
-  const { token, clientId } = /** @type {import("./first.js").Provider} */ (provider);
+  const { token, clientId, resource } = /** @type {import("./first.js").Provider} */ (provider);
   let response, answer;
   try {
     const body = new URLSearchParams({ ...parameters, client_id: clientId });
+    if (resource) body.set("resource", resource);
     response = await fetch(token, { method: "POST", body, headers: { accept: "application/json" }, credentials: "omit", redirect: "error" });
     answer = await response.json();
   } catch {

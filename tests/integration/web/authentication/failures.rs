@@ -74,6 +74,16 @@ fn an_answer_that_the_tab_has_not_asked_for_is_refused() {
 }
 
 #[test]
+fn a_token_that_only_its_provider_can_read_is_said_to_be_the_reason() {
+    in_shop(async |browser, provider, _| {
+        provider.desk().is_opaque = true;
+        let why = refused(browser).await;
+        let expected = "The identity provider has issued a token that this shop cannot read.";
+        assert!(why.starts_with(expected), "{why}");
+    });
+}
+
+#[test]
 fn an_answer_of_another_provider_or_for_another_sign_in_is_refused() {
     in_shop(async |browser, provider, _| {
         provider.desk().iss = Some("https://id.example".to_owned());

@@ -22,6 +22,8 @@ use crate::tokens::identity_provider::{SigningKey, key_set};
 const CLIENT: &str = "vitrine-pages";
 const AUDIENCE: &str = "https://shop.example";
 const SCOPE: &str = "openid offline_access";
+/// What tokens are for, as the pages are to say in every request for some.
+const RESOURCE: &str = "urn:vitrine:shop";
 
 type Parameters = BTreeMap<String, String>;
 
@@ -54,6 +56,8 @@ pub(super) struct Desk {
     pub(super) busy: VecDeque<bool>,
     /// The nonce in ID tokens, if not the right one.
     pub(super) nonce: Option<&'static str>,
+    /// Whether only the provider itself can read access tokens.
+    pub(super) is_opaque: bool,
     /// Whether its documents cannot be read.
     pub(super) is_away: bool,
     /// The issuer in its document, if not the right one.
@@ -91,6 +95,7 @@ impl Provider {
             refuses_refresh: false,
             busy: VecDeque::new(),
             nonce: None,
+            is_opaque: false,
             is_away: false,
             issuer: None,
             codes: BTreeMap::new(),
@@ -130,6 +135,7 @@ impl Provider {
             ["--token-audience", AUDIENCE],
             ["--login-client-id", CLIENT],
             ["--login-scope", SCOPE],
+            ["--login-resource", RESOURCE],
         ]
         .concat()
         .into_iter()
@@ -146,6 +152,9 @@ impl Desk {
     /// An access token, which is valid for an hour.
     pub(super) fn access_token(&mut self) -> String {
         self.issued += 1;
+        if self.is_opaque {
+            return format!("opaque-{}", self.issued);
+        }
         self.key.token(&json!({
             "iss": self.origin, "aud": self.audience, "sub": self.subject, "roles": [self.role],
             "exp": self.now + 3600, "jti": self.issued,
@@ -237,6 +246,8 @@ async fn authorize(State(desk): Shared, uri: Uri) -> Response {
         ("client_id", CLIENT),
         ("scope", SCOPE),
         ("audience", AUDIENCE),
+        ("resource", RESOURCE),
+        ("prompt", "consent"),
         ("code_challenge_method", "S256"),
         ("redirect_uri", &redirect),
     ] {
@@ -277,8 +288,10 @@ async fn token(State(desk): Shared, headers: HeaderMap, body: String) -> Respons
     let is_form = headers[header::CONTENT_TYPE]
         .to_str()
         .is_ok_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
-    let granted = if is_shop && is_form && !headers.contains_key(header::COOKIE) {
-        desk.grant(&parameters(&body))
+    let sent = parameters(&body);
+    let names_resource = sent.get("resource").map(String::as_str) == Some(RESOURCE);
+    let granted = if is_shop && is_form && names_resource && !headers.contains_key(header::COOKIE) {
+        desk.grant(&sent)
     } else {
         Err("invalid_request")
     };
