@@ -158,6 +158,42 @@ fn pages_of_the_shop_open_sockets_behind_an_nginx_that_changes_the_host() {
             nginx(directory, &server)
         });
         assert_passes(&proxy.await).await;
+        let said = service.output();
+        let refused = said
+            .lines()
+            .find(|line| line.contains("a web socket is refused"));
+        let refused = refused.unwrap_or_else(|| panic!("no refusal in {said}"));
+        assert!(refused.contains("https://evil.example"), "{refused}");
+        assert!(refused.contains(&address), "{refused}");
+        assert!(service.stop().await.success());
+    });
+}
+
+/// As nginx is installed: web sockets need three lines more.
+#[test]
+fn a_proxy_that_removes_the_upgrade_is_named() {
+    block_on(async {
+        let Some(binary) = program("nginx", "nginx-light") else {
+            return;
+        };
+        let server = Server::start("proxies").await.unwrap();
+        let (service, address) = shop(&server).await;
+        let proxy = Program::start(&binary, |directory, proxy| {
+            let location = format!("location / {{ proxy_pass http://{address}; }}");
+            nginx(
+                directory,
+                &format!("server {{ listen {proxy}; {location} }}"),
+            )
+        });
+        let refused = socket(&proxy.await.address, SHOP).await;
+        let Err(Error::Http(reply)) = refused else {
+            panic!("not refused: {refused:?}");
+        };
+        let body = String::from_utf8(reply.into_body().unwrap()).unwrap();
+        assert!(
+            body.contains("A proxy has removed the header `Upgrade`"),
+            "{body}"
+        );
         assert!(service.stop().await.success());
     });
 }

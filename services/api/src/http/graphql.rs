@@ -69,6 +69,10 @@ pub(super) async fn get(
     }
     let request = match query_string::read(query.as_deref().unwrap_or_default()) {
         Ok(Some(request)) => request,
+        Ok(None) if socket::has_lost_upgrade(&headers) => {
+            let message = "A proxy has removed the header `Upgrade`: it has to pass on `Upgrade` and `Connection`.";
+            return response::protocol(StatusCode::BAD_REQUEST, message);
+        }
         Ok(None) => {
             return match api.playground.filter(|_| accept::wants_html(&headers)) {
                 Some(path) => Redirect::to(path).into_response(),

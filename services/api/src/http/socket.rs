@@ -27,7 +27,7 @@ mod protocol;
 mod sockets;
 
 pub(super) use connection::reached;
-pub(super) use handshake::{Upgrade, is_upgrade, open};
+pub(super) use handshake::{Upgrade, has_lost_upgrade, is_upgrade, open};
 pub use limits::SocketLimits;
 pub(super) use operation::{AnswerSink, Errors, answer as answer_operation, panicked, refusal};
 pub use sockets::Sockets;

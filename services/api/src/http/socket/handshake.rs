@@ -13,7 +13,7 @@ use tracing::Instrument;
 use super::{connection::Connection, origin, protocol, sockets::ConnectionPermit};
 use crate::{
     execution::{ErrorCode, Failure},
-    http::{RequestId, accept::Media, client_address, graphql, response, routes::Api},
+    http::{LineLimiter, RequestId, accept::Media, client_address, graphql, response, routes::Api},
 };
 
 /// The upgrade of a request, or why it is not a valid WebSocket handshake.
@@ -29,6 +29,11 @@ pub(in crate::http) fn is_upgrade(headers: &HeaderMap) -> bool {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|text| text.split(','))
         .any(|name| name.trim().eq_ignore_ascii_case("websocket"))
+}
+
+/// Whether the request asked for a WebSocket before a proxy removed the header that says so.
+pub(in crate::http) fn has_lost_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::SEC_WEBSOCKET_KEY) && !headers.contains_key(header::UPGRADE)
 }
 
 /// Opens the WebSocket, or responds with an error.
@@ -55,8 +60,31 @@ fn permit(api: &Api, headers: &HeaderMap) -> Result<ConnectionPermit, Failure> {
     if origin::is_allowed(&api.origins, headers) {
         return api.sockets.acquire(client_address(headers));
     }
+    log_refused_origin(headers);
     let message = "Pages of this origin may not open WebSockets here.";
     Err(Failure::new(ErrorCode::Forbidden, message))
+}
+
+/// Says which origin was refused, and why it was not taken for that of the service. Strangers choose both, so few lines.
+fn log_refused_origin(headers: &HeaderMap) {
+    static REFUSED: LineLimiter = LineLimiter::new();
+    let shown = |name| headers.get(name).map(shortened);
+    if let Some(left_out) = REFUSED.permit() {
+        let (origin, host) = (shown(header::ORIGIN), shown(header::HOST));
+        tracing::warn!(
+            origin,
+            host,
+            left_out,
+            "a web socket is refused: pages of this origin may not open any"
+        );
+    }
+}
+
+/// The beginning of a header, without what could end the line.
+fn shortened(value: &HeaderValue) -> String {
+    const MAX_SHOWN: usize = 100;
+    let text = String::from_utf8_lossy(value.as_bytes());
+    text.escape_default().take(MAX_SHOWN).collect()
 }
 
 fn accepted(
