@@ -408,6 +408,9 @@ pub enum Mapping {
     Init {
         /// The feed: a file, a folder, an http or https address, or - for standard input.
         file: PathBuf,
+        /// The sheet of a spreadsheet. Without it, the one that says the most of products or reviews.
+        #[arg(long)]
+        sheet: Option<String>,
     },
     /// Print everything that is wrong with a mapping. Exits with 1 if something is.
     Check {
@@ -428,6 +431,10 @@ pub struct Import {
     /// A mapping file, or the name of a built-in mapping. Files of `export` need none.
     #[arg(long)]
     pub mapping: Option<String>,
+    /// The name of the source system, instead of the mapping's: two shops with the same export format must
+    /// not share ids.
+    #[arg(long, requires = "mapping")]
+    pub system: Option<String>,
     /// Write nothing; print what would be imported.
     #[arg(long)]
     pub dry_run: bool,

@@ -27,7 +27,11 @@ pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<
     let Some(mapping) = &arguments.mapping else {
         return Box::pin(restore::run(settings, arguments)).await;
     };
-    let mapping = Arc::new(Mapping::load(mapping)?);
+    let mapping = Mapping::load(mapping)?;
+    let mapping = Arc::new(match &arguments.system {
+        Some(system) => mapping.with_system(system)?,
+        None => mapping,
+    });
     if let Some(rows) = arguments.sample {
         for sample in vitrine_ingest::sample::samples(&arguments.files, &mapping, rows)? {
             print(sample.to_string().trim_end());

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use vitrine_first_mapping::first_mapping_of_sheet;
 use vitrine_ingest::mapping::{self, Mapping};
 use vitrine_model::unit::{Unit, UnitTable};
 
@@ -10,8 +11,9 @@ use crate::settings;
 
 pub(super) fn run(command: &settings::Mapping) -> anyhow::Result<ExitCode> {
     match command {
-        settings::Mapping::Init { file } => {
-            print(vitrine_first_mapping::first_mapping(file)?.trim_end());
+        settings::Mapping::Init { file, sheet } => {
+            let mapping = first_mapping_of_sheet(file, sheet.as_deref())?;
+            print(mapping.trim_end());
             Ok(ExitCode::SUCCESS)
         }
         settings::Mapping::Check { mapping } => check(mapping),
