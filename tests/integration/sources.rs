@@ -163,3 +163,58 @@ fn standard_input_is_read() {
         "{printed}"
     );
 }
+
+/// Runs `import` of a feed into the database of a test; returns what it says and whether it succeeds.
+fn imported(app: &App, folder: &Path, more: &[&str]) -> (String, bool) {
+    let feed = folder.join("feed.jsonl");
+    fs::write(&feed, "{\"id\":1,\"name\":\"Tarn\"}\n").unwrap();
+    let output = Command::new(binary())
+        .arg("import")
+        .arg(&feed)
+        .args(["--mongodb-uri", app.uri(), "--database"])
+        .arg(app.store.database_name())
+        .arg("--rejects")
+        .arg(folder.join("rejects.jsonl"))
+        .args(more)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (String::from_utf8(said).unwrap(), output.status.success())
+}
+
+#[test]
+fn two_shops_with_the_same_export_are_two_systems() {
+    test(async |app| {
+        let folder = tempfile::tempdir().unwrap();
+        let mapping = mapping(folder.path());
+        let mapping = mapping.to_str().unwrap();
+        for more in [&["--system", "north"][..], &["--system", "south"], &[]] {
+            let (said, done) = imported(
+                app,
+                folder.path(),
+                &[&["--mapping", mapping], more].concat(),
+            );
+            assert!(done && said.contains("created                 1"), "{said}");
+        }
+        let found = app
+            .query("{ products(first: 9, sort: [{ key: NAME }]) { nodes { sku } } }")
+            .await;
+        let mut skus: Vec<&str> = found
+            .at("/products/nodes")
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node["sku"].as_str().unwrap())
+            .collect();
+        skus.sort_unstable();
+        assert_eq!(skus, ["north:1", "shop:1", "south:1"]);
+        let (said, done) = imported(
+            app,
+            folder.path(),
+            &["--mapping", mapping, "--system", "no name!"],
+        );
+        assert!(!done && said.contains("system"), "{said}");
+        let (said, done) = imported(app, folder.path(), &["--system", "north"]);
+        assert!(!done && said.contains("--mapping"), "{said}");
+    });
+}
