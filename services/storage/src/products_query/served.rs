@@ -4,10 +4,14 @@
 use vitrine_model::filter::{Condition, ProductSort, ProductSortKey};
 use vitrine_model::id::CategoryId;
 
-use super::{Shape, count_index, index, mandatory, sort_index, sorts};
+use super::{AdminPart, Shape, count_index, index, mandatory, sort_index, sorts};
 
 /// The parts of a condition that the index of a list or a count serves.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something else of the index"
+)]
 pub(crate) struct Served {
     pub(crate) condition: Condition,
     /// Whether they are the whole condition.
@@ -27,9 +31,7 @@ impl Served {
     pub(crate) fn by_list(condition: &Condition, sort: ProductSort, scan_sort_index: bool) -> Self {
         let shape = Shape::of(condition);
         let scans = scan_sort_index && sorts(shape, sort.key);
-        // `Store::sorts_more_than` limits what is sorted for admins.
-        let is_for_admins = !shape.is_bounded_by_values() && shape.admin_index().is_some();
-        let is_sorted = scans || is_for_admins || !sorts(shape, sort.key);
+        let is_sorted = scans || !sorts(shape, sort.key);
         let index = if scans {
             sort_index(shape, sort.key)
         } else {
@@ -37,7 +39,12 @@ impl Served {
         };
         let by_price = sort.key == ProductSortKey::Price
             && matches!(index, "price" | "category_price" | "category_tokens_price");
-        Self::by_index(condition, index, by_price, is_sorted)
+        let mut served = Self::by_index(condition, index, by_price, is_sorted);
+        if asks_what_admins_ask(condition) {
+            // `Store::sorts_more_than` limits what is sorted; of what is scanned, much matches then.
+            (served.is_whole, served.is_sorted) = (true, true);
+        }
+        served
     }
 
     /// Returns what the index of a count serves.
@@ -106,6 +113,18 @@ impl Served {
             _ => None,
         })
     }
+}
+
+/// Whether a condition names nothing but states, categories, and what only admins may ask for.
+fn asks_what_admins_ask(condition: &Condition) -> bool {
+    let mut all = true;
+    let mut asks = false;
+    mandatory(condition, &mut |part| {
+        let is_for_admins = AdminPart::of(part).is_some();
+        asks |= is_for_admins;
+        all &= is_for_admins || matches!(part, Condition::Status(_) | Condition::Category(_));
+    });
+    asks && all
 }
 
 /// Whether this index has the values of a part.
