@@ -121,3 +121,18 @@ fn string<T: async_graphql::InputType>(value: &Value) -> Result<&str, InputValue
         _ => Err(InputValueError::custom("must be a string")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_have_digits_a_sign_and_a_point() {
+        for text in ["19.99", "-1", "+0.5", "100"] {
+            assert!(decimal(text).is_ok(), "{text}");
+        }
+        for text in ["1e3", "1E3", "1_000", "", "-", "NaN", "1,5", " 1"] {
+            assert!(decimal(text).is_err(), "{text}");
+        }
+    }
+}

@@ -64,7 +64,8 @@ fn concerns_http(code: ErrorCode) -> bool {
 pub(super) fn failure(media: Media, failure: &Failure, request_id: &str) -> Response<Body> {
     let mut answer = GraphqlResponse::failed(failure, request_id);
     let status = match (failure.code(), media) {
-        (ErrorCode::PersistedQueryNotFound, Media::GraphqlResponse) => StatusCode::BAD_REQUEST,
+        // Clients answer this one by sending the text; some that ask for plain JSON read only answers with status 200.
+        (ErrorCode::PersistedQueryNotFound, Media::Json) => StatusCode::OK,
         (code, _) => status(code),
     };
     let response = body(status, media, answer.json());
@@ -130,14 +131,13 @@ fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden => StatusCode::FORBIDDEN,
-        // Clients answer this one by sending the text. Those that ask for plain JSON may read only answers with status 200.
-        ErrorCode::PersistedQueryNotFound => StatusCode::OK,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::Timeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        ErrorCode::GraphqlParseFailed
+        ErrorCode::PersistedQueryNotFound
+        | ErrorCode::GraphqlParseFailed
         | ErrorCode::GraphqlValidationFailed
         | ErrorCode::BadUserInput
         | ErrorCode::InvalidCursor

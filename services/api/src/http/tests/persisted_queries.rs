@@ -43,11 +43,16 @@ async fn a_query_is_registered_by_its_hash() {
     let message = &unknown.json()["errors"][0]["message"];
     assert_eq!(*message, "PersistedQueryNotFound");
     let strict = server.post(STRICT, &named(HASH).to_string()).await;
-    assert_eq!(strict.status, 200);
+    assert_eq!(strict.status, 400, "there is no data");
     let registered = send(&server, &with_text(HASH, QUERY)).await;
     assert_eq!(registered.body, r#"{"data":{"ok":1}}"#);
     let known = send(&server, &named(HASH)).await;
     assert_eq!(known.body, r#"{"data":{"ok":1}}"#);
+    let prefixed = format!("sha256:{HASH}");
+    let known = send(&server, &named(&prefixed)).await;
+    assert_eq!(known.body, r#"{"data":{"ok":1}}"#);
+    let registered = send(&server, &with_text(&prefixed, QUERY)).await;
+    assert_eq!(registered.status, 200);
     let extensions = named(HASH)["extensions"].to_string();
     let encoded = extensions.replace('"', "%22");
     let target = format!("/graphql?extensions={encoded}");
@@ -205,6 +210,10 @@ async fn only_trusted_documents_run_if_there_is_a_list() {
             json!({ "query": QUERY }),
             named(HASH),
             with_text(HASH, QUERY),
+            named("one"),
+            named(&format!("sha256:{HASH}")),
+            json!({ "documentId": format!("sha256:{HASH}") }),
+            json!({ "documentId": HASH }),
         ] {
             let answer = send(&server, &request).await;
             assert_eq!(answer.body, r#"{"data":{"ok":1}}"#, "{request}");
