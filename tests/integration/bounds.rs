@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use vitrine_domain::activity::{Event, Recorder};
 use vitrine_domain::product_memory::ProductMemoryOptions;
 use vitrine_domain::workers::Worker;
+use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, ProductBuilder, Request, product, review, test};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::GlobalId;
@@ -128,13 +129,14 @@ async fn both_memories(app: &App) -> [(&'static str, App); 2] {
     ]
 }
 
+fn documents(executed: &[Executed]) -> i64 {
+    executed.iter().map(Executed::docs).sum()
+}
+
 /// Asserts that a request examined no more documents than it was charged for.
 async fn assert_charged(app: &App, query: &str) {
     let (answer, executed) = app.profile(app.query(query).into_future()).await;
-    let documents: i64 = executed
-        .iter()
-        .map(vitrine_harness::profile::Executed::docs)
-        .sum();
+    let documents = documents(&executed);
     let charged = answer.cost()["requested"].as_i64().expect("a cost");
     let cost = documents * SCALE * DOCUMENT_MICROS;
     assert!(
@@ -173,14 +175,17 @@ fn no_count_and_no_facet_examines_more_than_it_is_charged_for() {
         for (memory, app) in both_memories(app).await {
             for (name, filter) in NOTHING {
                 println!("{memory}, {name}");
-                for selection in [
-                    "totalCount { value }",
-                    "totalCount(upTo: 1) { value }",
-                    "facets { key }",
-                ] {
+                for selection in ["totalCount { value }", "totalCount(upTo: 1) { value }"] {
                     let query = format!("{{ products(filter: {filter}) {{ {selection} }} }}");
                     assert_charged(&app, &query).await;
                 }
+                let facets = format!("{{ products(filter: {filter}) {{ facets {{ key }} }} }}");
+                let (_, executed) = app.profile(app.query(&facets).into_future()).await;
+                let documents = documents(&executed);
+                assert!(
+                    documents <= 4 * i64::from(MAX_READ),
+                    "{documents}: {facets}"
+                );
                 let query = format!(
                     r#"{{ products(first: 1, filter: {filter}, sort: [{{ spec: "height" }}]) {{ nodes {{ id }} }} }}"#
                 );
@@ -285,6 +290,20 @@ fn a_count_that_stopped_is_a_lower_bound() {
         // One value is counted from its own index.
         let acme = r#"{ brand: ["Acme"] }"#;
         assert_eq!(counted(&limited, acme).await, (120, "EXACT".to_owned()));
+    });
+}
+
+#[test]
+fn documents_may_have_descriptions() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let query = "\"\"\"Finds\na product.\"\"\" query Find(\"its name\" $slug: String) { product(slug: $slug) { ...Named } }
+            \"what is shown\" fragment Named on Product { name }";
+        let found = app.query(query).with("slug", "lamp").await;
+        assert_eq!(found.text("/product/name"), "Lamp");
+        let wrong = app.query("\"What it is\" query A { nowhere }").await;
+        let place = &wrong.body()["errors"][0]["locations"][0];
+        assert_eq!(*place, json!({ "line": 1, "column": 24 }));
     });
 }
 

@@ -164,3 +164,29 @@ fn copies_in_a_product_have_ids_of_their_own() {
         assert_eq!(id("/supplier/supplierId"), id("/supplier/supplier/id"));
     });
 }
+
+#[test]
+fn admins_refetch_bulk_changes_and_count_them() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let input = json!({ "filter": {}, "change": { "brand": "Tarn" } });
+        let started = app.mutate("startBulkChange", input).await;
+        let id = started.text("/bulkChange/id");
+        let query = "query($id: ID!) { node(id: $id) { __typename id ... on BulkChange { items(first: 1) { pageInfo { endCursor } } } } }";
+        let found = app.query(query).with("id", id.clone()).as_admin().await;
+        assert_eq!(found.text("/node/__typename"), "BulkChange");
+        let stranger = app.query(query).with("id", id).await;
+        assert_eq!(stranger.at("/node"), &Value::Null);
+        let lists = r#"query($of: ID!) { bulkChanges { totalCount { value relation } } history(id: $of) { totalCount { value } nodes { revision } } }"#;
+        let product = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
+        let lists = app.query(lists).with("of", product.text("/product/id"));
+        let lists = lists.as_admin().await;
+        let one = json!({ "value": 1, "relation": "EXACT" });
+        assert_eq!(lists.at("/bulkChanges/totalCount"), &one);
+        let entries = lists.at("/history/nodes").as_array().unwrap().len();
+        assert_eq!(
+            lists.number("/history/totalCount/value"),
+            i64::try_from(entries).unwrap()
+        );
+    });
+}
