@@ -127,27 +127,7 @@ impl Command for UpdateKey {
         };
         let mut errors = ValidationErrors::default();
         let mut after = update(before, &patch, &dictionary, &units, &mut errors);
-        if errors.is_empty() && after.earlier_type != before.earlier_type {
-            let lost = lost_values(before, &after, &units, at.store()).await?;
-            if !lost.is_empty() {
-                errors.add(
-                    UserErrorCode::InUse,
-                    &[&"type"],
-                    lost_message(&lost, &after),
-                );
-            }
-        }
-        if errors.is_empty() && after.allowed_values != before.allowed_values {
-            let allowed = after.allowed_values.as_deref().unwrap_or_default();
-            let others = other_values(before, allowed, at.store()).await?;
-            if !others.is_empty() {
-                errors.add(
-                    UserErrorCode::InUse,
-                    &[&"allowedValues"],
-                    other_values_message(&others),
-                );
-            }
-        }
+        refuse_in_use((before, &after), &units, at.store(), &mut errors).await?;
         if !errors.is_empty() {
             let refusals = match self.edit {
                 KeyEdit::Patch(_) => errors.0,
@@ -169,6 +149,33 @@ impl Command for UpdateKey {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Refuses a change that values of products do not allow.
+async fn refuse_in_use(
+    (before, after): (&SpecKey, &SpecKey),
+    units: &UnitTable,
+    store: &Store,
+    errors: &mut ValidationErrors,
+) -> Result<(), StorageError> {
+    if errors.is_empty() && after.earlier_type != before.earlier_type {
+        let lost = lost_values(before, after, units, store).await?;
+        if !lost.is_empty() {
+            errors.add(UserErrorCode::InUse, &[&"type"], lost_message(&lost, after));
+        }
+    }
+    if errors.is_empty() && after.allowed_values != before.allowed_values {
+        let allowed = after.allowed_values.as_deref().unwrap_or_default();
+        let others = other_values(before, allowed, store).await?;
+        if !others.is_empty() {
+            errors.add(
+                UserErrorCode::InUse,
+                &[&"allowedValues"],
+                other_values_message(&others),
+            );
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn unknown(field: &str, key: &str) -> UserError {
