@@ -892,15 +892,14 @@ impl Catalog {
                         break;
                     }
                 }
-                products = match clear {
-                    Some(most) => most,
-                    None => {
-                        let counted = store.count_within(&condition, max + 1, examined).await?;
-                        if counted.is_complete {
-                            counted.products
-                        } else {
-                            max + 1
-                        }
+                products = if let Some(most) = clear {
+                    most
+                } else {
+                    let counted = store.count_within(&condition, max + 1, examined).await?;
+                    if counted.is_complete {
+                        counted.products
+                    } else {
+                        max + 1
                     }
                 };
             }

@@ -35,6 +35,10 @@ pub trait CostModel {
 }
 
 /// A field as selected by an operation, with its arguments.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something else of the list above"
+)]
 pub struct SelectedField<'a> {
     /// The type that has the field.
     pub parent: &'a str,

@@ -112,7 +112,7 @@ impl Catalog {
         Ok(Page {
             rows,
             more,
-            stopped: page.stopped.or_else(|| left_out(end, kept)),
+            stopped: page.stopped.or_else(|| left_out(end, kept.as_ref())),
         })
     }
 
@@ -191,8 +191,8 @@ impl Catalog {
 }
 
 /// Returns where a page ends whose last row was left out: otherwise a page without rows would have no cursor to continue at.
-fn left_out(end: Option<Position>, kept: Option<Position>) -> Option<Stopped> {
-    let at = end.filter(|end| kept.as_ref() != Some(end))?;
+fn left_out(end: Option<Position>, kept: Option<&Position>) -> Option<Stopped> {
+    let at = end.filter(|end| kept != Some(end))?;
     Some(Stopped {
         at,
         looked_through: None,
@@ -265,7 +265,7 @@ mod tests {
             request(Boundary::Before(None)),
         );
         let stopped = |kept: &[Row<()>], request| {
-            let stopped = left_out(end(&rows, request), end(kept, request));
+            let stopped = left_out(end(&rows, request), end(kept, request).as_ref());
             stopped.map(|stopped| stopped.at.id)
         };
         assert_eq!(stopped(&rows, &forward), None);

@@ -13,6 +13,10 @@ use super::supplier::Supplier;
 
 /// An object with a global id, which the query `node` can refetch.
 #[derive(Interface, Direct)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request has a hundred nodes at most"
+)]
 #[graphql(field(name = "id", ty = "ID", desc = "The global id of the object."))]
 pub(crate) enum Node {
     /// Any product.

@@ -271,6 +271,7 @@ pub(crate) struct ReviewEdge {
     node: One<Review>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a product has one")]
 pub(crate) enum ReviewConnection {
     /// Published reviews of a product.
     OfProduct {
