@@ -1,8 +1,9 @@
 //! How many products a list or a count may examine.
 //!
 //! A filter that no index bounds would examine every product of its states and categories before it finds that none
-//! matches. Where these are more than [`Catalog::max_examined`], a page of a list stops there, and the next page continues;
-//! a count stops there, and is a lower bound. Of fewer products all are examined.
+//! matches. Where these are more than twice [`Catalog::max_examined`], a page of a list stops there, and the next page
+//! continues; a count stops there, and is a lower bound. Of fewer products all are examined: without a limit, the database
+//! needs half as long for each.
 
 use vitrine_model::filter::Condition;
 use vitrine_storage::examined::{Counted, ExaminedScope, scope_of_count, scope_of_list};
@@ -30,7 +31,7 @@ impl Catalog {
         let Some(scope) = scope_of_list(&list) else {
             return Ok(list);
         };
-        if !self.has_more_than(&scope, max, visibility).await? {
+        if !self.has_more_than(&scope, 2 * max, visibility).await? {
             return Ok(list);
         }
         self.read(|store| async move {
@@ -40,7 +41,8 @@ impl Catalog {
         .await
     }
 
-    /// Counts the products that match a condition, up to `max`, of which at most `examined` are examined. One command, and
+    /// Counts the products that match a condition, up to `max`, among at most `examined` products, or among all if they
+    /// are not more than twice as many. One command, and
     /// at most two more where no index bounds the condition.
     pub(crate) async fn count_examining(
         &self,
@@ -49,7 +51,7 @@ impl Catalog {
         (examined, visibility): (u32, Visibility),
     ) -> Result<Counted, DomainError> {
         let is_limited = match scope_of_count(condition) {
-            Some(scope) => self.has_more_than(&scope, examined, visibility).await?,
+            Some(scope) => self.has_more_than(&scope, 2 * examined, visibility).await?,
             None => false,
         };
         let condition = condition.clone();

@@ -347,7 +347,7 @@ impl Catalog {
                 reference.dictionary.get(key).is_some()
             })
             .await?;
-        let limits = (self.max_products_read(), visibility);
+        let limits = (self.max_products_read() / 2, visibility);
         let counted = if condition.is_nothing() {
             None
         } else {

@@ -59,8 +59,8 @@ fn scope(served: &Served) -> ExaminedScope {
 }
 
 impl Store {
-    /// Limits how many products each page of a list examines to `max`. A list whose rarest value few products have reads
-    /// these, without a limit; of any other it scans an index that has the order of the list. At most one command, which
+    /// Limits how many products each page of a list examines to `max`. A list whose rarest value at most twice as many
+    /// products have reads these, without a limit; of any other it scans an index that has the order of the list. At most one command, which
     /// counts index entries.
     pub async fn limit_list(&self, list: &mut ProductList, max: u32) -> Result<(), StorageError> {
         let served = Served::by_list(&list.condition, list.sort, list.scan_sort_index);
@@ -68,8 +68,8 @@ impl Store {
         if !served.has_values {
             return Ok(());
         }
-        // The count of a range reads as much as the list does.
-        let few = if served.reads { max / 2 } else { max };
+        // Without a limit, each product takes half as long; but the count of a range reads as much as the list does.
+        let few = if served.reads { max } else { 2 * max };
         let found = self
             .count_common(&served.condition, u64::from(few) + 1)
             .await?;
@@ -79,7 +79,7 @@ impl Store {
         }
         list.scan_sort_index = !served.is_sorted;
         if served.reads {
-            list.looks_through = Some(max - few);
+            list.looks_through = Some(max / 2);
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Store {
         if served.is_whole {
             // A range reads what it counts.
             let limit = if served.reads {
-                max.min(u64::from(examined) + 1)
+                max.min(2 * u64::from(examined) + 1)
             } else {
                 max
             };
@@ -108,7 +108,7 @@ impl Store {
         }
         let mut left = examined;
         if served.has_values {
-            let few = if served.reads { examined / 2 } else { examined };
+            let few = if served.reads { examined } else { 2 * examined };
             let limit = u64::from(few) + 1;
             if self.count_common(&served.condition, limit).await? < limit {
                 let products = self.count_products(condition, max).await?;
@@ -117,11 +117,9 @@ impl Store {
                     is_complete: true,
                 });
             }
-            left = if served.reads {
-                examined - few
-            } else {
-                examined
-            };
+            if served.reads {
+                left = examined / 2;
+            }
         }
         let limit = if served.is_covering {
             left.saturating_mul(ENTRIES_PER_PRODUCT)

@@ -59,8 +59,8 @@ const FACET_COUNT: u64 = 65_000;
 const SORT_BY_SPEC: u64 = 40_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
-/// A list, or a count, whose filter no index bounds: up to 1,250 products are examined, by an aggregation, or as many index
-/// entries as take as long.
+/// A list, or a count, whose filter no index bounds: up to 2,500 products are examined, or 1,250 by an aggregation, which
+/// takes as long, or 25,000 index entries.
 const EXAMINED: u64 = 7_500;
 /// The schema as a text.
 const SUBGRAPH_SDL: u64 = 1_000;
