@@ -48,7 +48,7 @@ const NOTHING: [(&str, &str); 15] = [
     ),
     ("exists", r#"{ specs: [{ key: "color", exists: false }] }"#),
     ("price", r#"{ price: { gte: "90000" } }"#),
-    ("rating", r#"{ rating: { gte: 5 } }"#),
+    ("rating", r"{ rating: { gte: 5 } }"),
     (
         "price and rating",
         r#"{ price: { gte: "0" }, rating: { gte: 5 } }"#,

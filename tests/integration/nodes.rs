@@ -177,7 +177,7 @@ fn admins_refetch_bulk_changes_and_count_them() {
         assert_eq!(found.text("/node/__typename"), "BulkChange");
         let stranger = app.query(query).with("id", id).await;
         assert_eq!(stranger.at("/node"), &Value::Null);
-        let lists = r#"query($of: ID!) { bulkChanges { totalCount { value relation } } history(id: $of) { totalCount { value } nodes { revision } } }"#;
+        let lists = r"query($of: ID!) { bulkChanges { totalCount { value relation } } history(id: $of) { totalCount { value } nodes { revision } } }";
         let product = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
         let lists = app.query(lists).with("of", product.text("/product/id"));
         let lists = lists.as_admin().await;
