@@ -733,15 +733,16 @@ mod tests {
     }
 
     #[test]
-    fn the_type_is_fixed_once_products_have_the_key() {
+    fn the_type_before_is_remembered_once_products_have_the_key() {
         let number = SpecKeyPatch {
             value_type: Some(ValueType::Number),
             allowed_values: Some(None),
             ..SpecKeyPatch::default()
         };
+        // Whether the values of products allow it is found out before it is written.
         assert_eq!(
-            changed("color", &number),
-            Err(at(UserErrorCode::InUse, "type"))
+            changed("color", &number).unwrap().earlier_type,
+            Some(ValueType::Text)
         );
         assert_eq!(
             changed("fit", &number).unwrap().value_type,

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn values_are_converted_where_nothing_is_lost() {
-        let units = UnitTable::default();
+        let units = UnitTable::with_defined(Vec::new());
         let shown = |value_type, value: SpecValue| {
             let mut key = SpecKey::new("size", value_type);
             key.dimension = (value_type == ValueType::Quantity).then(|| "length".to_owned());
