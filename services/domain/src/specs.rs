@@ -78,6 +78,27 @@ pub(crate) fn less_used(
     keys
 }
 
+/// Adds the keys with a guessed type that somebody else uses now: a feed of another system, or a person.
+/// Their types are no guesses any more.
+pub(crate) fn with_shared<'a>(
+    mut keys: Vec<(SpecKey, KeyUsage)>,
+    used: impl Iterator<Item = &'a str>,
+    dictionary: &Dictionary,
+    system: Option<&str>,
+) -> Vec<(SpecKey, KeyUsage)> {
+    for key in used.filter_map(|key| dictionary.get(key)) {
+        if key.guessed_by.is_none() || key.guessed_by.as_deref() == system {
+            continue;
+        }
+        if !keys.iter().any(|(known, _)| known.key == key.key) {
+            keys.push((key.clone(), key.usage));
+        }
+        let own = keys.iter_mut().filter(|(known, _)| known.key == key.key);
+        own.for_each(|(known, _)| known.guessed_by = None);
+    }
+    keys
+}
+
 fn canonical_unit(value: &SpecValue, units: &UnitTable) -> SpecValue {
     match value {
         SpecValue::Quantity { value, unit } => {

@@ -370,6 +370,10 @@ pub struct SpecKey {
     /// The type that the key had, while products may still have values of it: they are rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_type: Option<ValueType>,
+    /// The system of the feed whose values the type follows from, as long as nobody else has used the
+    /// key: its imports may change the type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guessed_by: Option<String>,
 }
 
 const fn first_revision() -> i64 {
@@ -422,6 +426,7 @@ impl SpecKey {
             usage: KeyUsage::Unused,
             absorbing: Vec::new(),
             earlier_type: None,
+            guessed_by: None,
         }
     }
 

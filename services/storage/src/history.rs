@@ -421,6 +421,7 @@ fn key_state(key: &SpecKey) -> State {
         "published",
         "revision",
         "earlier_type",
+        "guessed_by",
     ] {
         state.remove(field);
     }

@@ -10,6 +10,7 @@ use mongodb::options::Hint;
 use vitrine_model::filter::{AccessPath, Condition, ProductSort, Words};
 use vitrine_model::history::ChangedBy;
 use vitrine_model::id::ProductId;
+use vitrine_model::overrides::OwnedField;
 use vitrine_model::product::{Product, ProductStatus, Source};
 use vitrine_model::spec::{SpecValue, ValueType};
 
@@ -411,8 +412,9 @@ impl Store {
         self.product_ids(find).await
     }
 
-    /// Returns the values of a spec key, in any status, that do not pass a test; at most `max` different
-    /// ones. Reads the products that have the key, found by the index `spec_number`.
+    /// Returns the values of a spec key that people have given products, in any status, and that do not pass
+    /// a test; at most `max` different ones. Reads the products that have the key, found by the index
+    /// `spec_number`.
     pub async fn spec_values_failing(
         &self,
         key: &str,
@@ -422,12 +424,18 @@ impl Store {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(with_key(key))
-            .projection(doc! { "_id": 1, "specs": 1 })
+            .projection(doc! { "_id": 1, "specs": 1, "overrides": 1, "sources._id": 1 })
             .hint(Hint::Name("spec_number".to_owned()))
             .max_time(self.max_time);
         let mut found = find.await?;
         let mut failing = Vec::new();
+        let own = OwnedField::Spec(key.to_owned());
         while let Some(doc) = found.try_next().await? {
+            let fields = Fields::of(COLLECTION, &doc);
+            let has_feeds = fields.get("sources")?.is_some();
+            if has_feeds && !document::read_overrides(&fields)?.has(&own) {
+                continue;
+            }
             let specs = Fields::of(COLLECTION, &doc).docs("specs", document::read_spec)?;
             for spec in specs.into_iter().filter(|spec| spec.key == key) {
                 if !passes(&spec.value) && !failing.contains(&spec.value) {

@@ -604,7 +604,25 @@ impl WriteUnit {
             .map(drop)
     }
 
-    /// Raises the usage of keys. Returns false when the revision of one has changed: an unused key
+    /// Gives a key the type that its feed's values have now. Returns whether its revision was unchanged,
+    /// and nobody else has used it.
+    pub async fn guess_again(
+        &mut self,
+        before: &SpecKey,
+        after: &SpecKey,
+    ) -> Result<bool, StorageError> {
+        self.reference_changed = true;
+        let filter = doc! {
+            "_id": &before.key,
+            "revision": before.revision,
+            "guessed_by": before.guessed_by.as_deref(),
+        };
+        self.replace("spec_keys", filter, reference::spec_key(after))
+            .await
+    }
+
+    /// Raises the usage of keys, and forgets which feed the type follows from where the given key names
+    /// none. Returns false when the revision of one has changed: an unused key
     /// may change its type.
     pub async fn use_spec_keys(
         &mut self,
@@ -614,7 +632,10 @@ impl WriteUnit {
             self.reference_changed = true;
             let filter = doc! { "_id": &key.key, "revision": key.revision };
             let published = key.usage.max(*usage) == KeyUsage::Published;
-            let update = doc! { "$set": { "used": true, "published": published } };
+            let mut update = doc! { "$set": { "used": true, "published": published } };
+            if key.guessed_by.is_none() {
+                update.insert("$unset", doc! { "guessed_by": 1 });
+            }
             let collection = self.store.documents("spec_keys");
             let updated = collection
                 .update_one(filter, update)
@@ -640,7 +661,11 @@ impl WriteUnit {
             "used": usage >= KeyUsage::Used,
             "published": usage >= KeyUsage::Published,
         };
-        let raise = doc! { "$inc": { "revision": 1_i64 }, "$set": marks };
+        let raise = doc! {
+            "$inc": { "revision": 1_i64 },
+            "$set": marks,
+            "$unset": { "guessed_by": 1 },
+        };
         let alias = reference::alias(&from.key, &into.key, true);
         let steps = [
             (

@@ -205,3 +205,28 @@ fn one_odd_value_among_numbers_costs_itself() {
         assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 8));
     });
 }
+
+#[test]
+fn a_guessed_type_follows_the_only_feed_that_uses_its_key() {
+    test(async |app| {
+        let feed = Feed::new(app, LENIENT);
+        feed.import("shop.jsonl", contents(&["\"N/A\""])).await;
+        let rows = contents(&["0.5", "1", "2"]);
+        let said = feed.import("shop.jsonl", rows).await;
+        assert_eq!(said, "lines 3, created 2, updated 1");
+        assert_eq!(net_content(app).await, ("NUMBER".to_owned(), 2));
+    });
+}
+
+#[test]
+fn a_number_that_is_refused_is_named_as_the_feed_has_it() {
+    test(async |app| {
+        let row = r#"{"id": 1, "name": "Large", "a": 9007199254740993, "b": 12345678901234567890}"#;
+        let said = Feed::new(app, LENIENT).import("shop.jsonl", row).await;
+        assert!(said.contains("a: 9007199254740993 is too large"), "{said}");
+        assert!(
+            said.contains("b: 12345678901234567890 is too large"),
+            "{said}"
+        );
+    });
+}

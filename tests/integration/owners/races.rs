@@ -164,3 +164,41 @@ fn an_edit_a_release_and_a_feed_at_the_same_time_end_as_in_some_order() {
         println!("the edit stayed, or the release came after it: {ends:?}");
     });
 }
+
+#[test]
+fn no_line_is_rejected_because_two_others_write_its_product() {
+    test(async |app| {
+        let [first, second, console] = processes(app).await;
+        line(app, lamp().price("1")).await;
+        line(app, price("2")).await;
+        let mut rejected = Vec::new();
+        for round in 0..200_u32 {
+            let change = json!({ "id": id(app).await, "name": format!("Mine {round}") });
+            let edit = async {
+                let edited = app
+                    .mutate("updateProduct", change)
+                    .by("ann")
+                    .through(&console);
+                edited.await.done();
+            };
+            let [whole, list] = [1000 + round, 5000 + round].map(|amount| amount.to_string());
+            let once = async |catalog: &Catalog, draft: ProductBuilder| {
+                let mut session = catalog.import(ImportMode::Write);
+                let outcomes = session.products(vec![draft.into()]).await.unwrap();
+                session.finish().await.unwrap();
+                word(&outcomes[0])
+            };
+            let (of_whole, of_list, ()) = tokio::join!(
+                once(&first, lamp().price(&whole)),
+                once(&second, price(&list)),
+                edit
+            );
+            rejected.extend(
+                [of_whole, of_list]
+                    .into_iter()
+                    .filter(|word| word != "updated"),
+            );
+        }
+        assert_eq!(rejected, [""; 0]);
+    });
+}

@@ -139,3 +139,54 @@ fn a_feed_without_a_status_column_leaves_the_status() {
         assert_eq!(shown(app).await["status"], "ARCHIVED");
     });
 }
+
+/// A product of a feed without a status column.
+fn without_status(sku: &str, price: &str) -> ProductBuilder {
+    let lamp = product("Lamp").source("catalogue", sku).sku(sku);
+    lamp.price(price).without_status()
+}
+
+/// The id and the status of a product.
+async fn status(app: &App, sku: &str) -> (String, String) {
+    let query = "query ($sku: String!) { product(sku: $sku) { id status } }";
+    let found = app.query(query).with("sku", sku).as_admin().await;
+    (found.text("/product/id"), found.text("/product/status"))
+}
+
+#[test]
+fn a_released_status_of_which_no_feed_says_anything_does_not_depend_on_the_last_import() {
+    test(async |app| {
+        for sku in ["S-1", "S-2"] {
+            line(app, without_status(sku, "10")).await;
+            let (id, _) = status(app, sku).await;
+            let archive = app.mutate("archiveProduct", json!({ "id": id }));
+            archive.by("ann").await.done();
+        }
+        line(app, without_status("S-2", "11")).await;
+        let mut left = Vec::new();
+        for sku in ["S-1", "S-2"] {
+            let input = json!({ "productId": status(app, sku).await.0, "fields": ["status"] });
+            app.mutate("releaseFields", input).by("ann").await.done();
+            left.push(status(app, sku).await.1);
+        }
+        assert_eq!(left[0], left[1]);
+    });
+}
+
+#[test]
+fn a_status_that_a_feed_takes_back_does_not_depend_on_imports_of_others() {
+    test(async |app| {
+        let mut left = Vec::new();
+        for sku in ["S-1", "S-2"] {
+            let stock = || some_of("stock", sku);
+            line(app, without_status(sku, "10")).await;
+            line(app, stock().status(ProductStatus::Archived)).await;
+            if sku == "S-2" {
+                line(app, without_status(sku, "11")).await;
+            }
+            line(app, stock()).await;
+            left.push(status(app, sku).await.1);
+        }
+        assert_eq!(left[0], left[1]);
+    });
+}

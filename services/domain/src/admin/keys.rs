@@ -139,6 +139,7 @@ impl Command for UpdateKey {
             return Ok(Step::done(after, Change::Nothing));
         }
         after.revision += 1;
+        after.guessed_by = None;
         match unit.replace_spec_key(before, &after).await {
             Ok(true) => {
                 unit.record_spec_key_change(before, &after, (&by, at.now))
@@ -287,7 +288,8 @@ fn update(
     after
 }
 
-/// Returns stored values that the new type of a key has no value for, at most [`MAX_NAMED_VALUES`].
+/// Returns values by people that the new type of a key has no value for, at most [`MAX_NAMED_VALUES`]. Those
+/// of feeds are left out when products are rewritten: a feed says them again, as its mapping has it.
 async fn lost_values(
     before: &SpecKey,
     after: &SpecKey,

@@ -29,7 +29,7 @@ use super::{
 use crate::import::merge::{CurrentNames, Merged};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
-use crate::specs::{less_used, with_current_keys};
+use crate::specs::{less_used, with_current_keys, with_shared};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -385,6 +385,8 @@ pub(super) struct Draft<'a> {
     pub(super) at: &'a Attempt,
     pub(super) errors: ValidationErrors,
     new_keys: Vec<SpecKey>,
+    /// The keys of the specs that a person gives.
+    used_keys: Vec<String>,
     /// What its sources say, if an edit changes it.
     pub(super) said: Option<Vec<Contribution>>,
 }
@@ -396,6 +398,7 @@ impl<'a> Draft<'a> {
             at,
             errors: ValidationErrors::default(),
             new_keys: Vec::new(),
+            used_keys: Vec::new(),
             said: None,
         }
     }
@@ -613,6 +616,8 @@ impl<'a> Draft<'a> {
             &mut self.errors,
         );
         self.new_keys.extend(read.new_keys);
+        let used = read.specs.iter().map(|spec| spec.key.clone());
+        self.used_keys.extend(used);
         read.specs
     }
 
@@ -676,7 +681,9 @@ impl<'a> Draft<'a> {
 
     fn less_used_keys(&self) -> Vec<(SpecKey, KeyUsage)> {
         let dictionary = &self.at.reference.dictionary;
-        less_used(&self.product.specs, self.usage(), dictionary)
+        let less_used = less_used(&self.product.specs, self.usage(), dictionary);
+        let used = self.used_keys.iter().map(String::as_str);
+        with_shared(less_used, used, dictionary, None)
     }
 
     fn change(&self) -> Change {

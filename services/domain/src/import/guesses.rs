@@ -1,6 +1,7 @@
 //! The type of a new key: that of most values in the batch in which it first appears, at most 1,000
 //! lines. Most batches agree on it, and the first value is enough; one that does not is checked again
-//! with the types that this module counts.
+//! with the types that this module counts. As long as only that feed has used the key, a later batch changes
+//! the type, if more of its values have another one than products have the key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +9,13 @@ use vitrine_model::import::ProductDraft;
 use vitrine_model::spec::{Dictionary, Spec, SpecKey};
 use vitrine_model::unit::UnitTable;
 
-/// Returns the keys with the type and dimension that most values have; of equally many, the first.
-/// A product counts once for each of its values.
+/// Returns the keys with the type and dimension that most values have, and how many have it; of equally
+/// many, the first. A product counts once for each of its values.
 pub(super) fn most_frequent<'a>(
     keys: &HashSet<String>,
     drafts: impl Iterator<Item = &'a ProductDraft>,
     units: &UnitTable,
-) -> Vec<SpecKey> {
+) -> Vec<(SpecKey, usize)> {
     let mut counts: HashMap<&str, Vec<(SpecKey, usize)>> = HashMap::new();
     let specs = drafts.flat_map(|draft| &draft.specs);
     for spec in specs.filter(|spec| keys.contains(&spec.key)) {
@@ -23,7 +24,7 @@ pub(super) fn most_frequent<'a>(
     let all = counts.into_values();
     let most = |types: Vec<(SpecKey, usize)>| {
         let types = types.into_iter().rev();
-        types.max_by_key(|(_, count)| *count).map(|(key, _)| key)
+        types.max_by_key(|(_, count)| *count)
     };
     all.filter_map(most).collect()
 }
@@ -38,7 +39,7 @@ fn count(spec: &Spec, types: &mut Vec<(SpecKey, usize)>, units: &UnitTable) {
     }
 }
 
-/// The keys that are new in a batch, and of which it has values that contradict each other.
+/// The keys that are new in a batch, or have a type by the same feed, and of which it has values that contradict each other.
 #[derive(Debug, Default)]
 pub(super) struct Contradictions {
     new: HashSet<String>,
@@ -51,9 +52,10 @@ impl Contradictions {
         self.new.insert(key.key.clone());
     }
 
-    /// Adds a key of a value that was refused.
-    pub(super) fn refuse(&mut self, key: &str) {
-        if self.new.contains(key) {
+    /// Adds a key of a value that was refused. Its type may change if it is new, or follows from values of
+    /// this feed alone.
+    pub(super) fn refuse(&mut self, key: &str, is_guess: bool) {
+        if is_guess || self.new.contains(key) {
             self.contradicted.insert(key.to_owned());
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use vitrine_model::history::ChangedBy;
 use vitrine_model::import::{ProductDraft, Rejection};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::{Dictionary, KeyUsage, Spec, SpecError, SpecKey};
@@ -10,7 +11,7 @@ use vitrine_storage::StorageError;
 
 use super::ImportSession;
 use crate::DomainError;
-use crate::specs::{CheckedSpecs, check_against_dictionary, less_used};
+use crate::specs::{CheckedSpecs, check_against_dictionary, less_used, with_shared};
 
 /// The changes to the dictionary that products cause.
 #[derive(Debug, Default)]
@@ -27,17 +28,23 @@ impl DictionaryChanges {
         checked: &CheckedSpecs,
         status: ProductStatus,
         dictionary: &Dictionary,
-        labels: &HashMap<String, String>,
+        (labels, system): (&HashMap<String, String>, &str),
     ) -> Self {
         let usage = KeyUsage::by(status);
         let new_keys = checked.new_keys.iter().map(|key| SpecKey {
             usage,
+            guessed_by: Some(system.to_owned()),
             label: labels.get(&key.key).unwrap_or(&key.label).clone(),
             ..key.clone()
         });
         Self {
             new_keys: new_keys.collect(),
-            used: less_used(&checked.specs, usage, dictionary),
+            used: with_shared(
+                less_used(&checked.specs, usage, dictionary),
+                checked.specs.iter().map(|spec| &*spec.key),
+                dictionary,
+                Some(system),
+            ),
         }
     }
 }
@@ -74,7 +81,7 @@ impl DictionaryChanges {
         &mut self,
         guesses: &[SpecKey],
         (specs, status): (&[Spec], ProductStatus),
-        labels: &HashMap<String, String>,
+        (labels, system): (&HashMap<String, String>, &str),
     ) {
         let is_guess = |key: &str| guesses.iter().any(|guess| guess.key == key);
         self.used.retain(|(key, _)| !is_guess(&key.key));
@@ -83,6 +90,7 @@ impl DictionaryChanges {
             .filter(|guess| specs.iter().any(|spec| spec.key == guess.key));
         self.new_keys.extend(used.map(|guess| SpecKey {
             usage: KeyUsage::by(status),
+            guessed_by: Some(system.to_owned()),
             label: labels.get(&guess.key).unwrap_or(&guess.label).clone(),
             ..guess.clone()
         }));
@@ -97,6 +105,82 @@ impl ImportSession {
         changes: DictionaryChanges,
     ) -> Result<bool, DomainError> {
         Ok(self.add_keys(changes.new_keys).await? && self.use_keys(changes.used).await?)
+    }
+
+    /// Gives keys, whose types follow from values of this feed alone, the types that so many values of a
+    /// batch have, if fewer products have the key. Returns whether any got another.
+    pub(super) async fn guess_again(
+        &mut self,
+        guesses: Vec<(SpecKey, usize)>,
+        system: &str,
+    ) -> Result<bool, DomainError> {
+        let mut changed = false;
+        for (guess, count) in guesses {
+            let Some(before) = self.dictionary.get(&guess.key).cloned() else {
+                continue;
+            };
+            // Values of another dimension say nothing in this one.
+            if before.value_type == guess.value_type {
+                continue;
+            }
+            let key = before.key.clone();
+            let stored = self.store(|store| async move { store.count_with_key(&key).await });
+            if stored.await? >= count as u64 {
+                continue;
+            }
+            let after = SpecKey {
+                value_type: guess.value_type,
+                dimension: guess.dimension,
+                base_unit: guess.base_unit,
+                allowed_values: None,
+                earlier_type: Some(before.value_type),
+                revision: before.revision + 1,
+                ..before.clone()
+            };
+            changed |= self.change_guess(before, after, system).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn change_guess(
+        &mut self,
+        before: SpecKey,
+        after: SpecKey,
+        system: &str,
+    ) -> Result<bool, DomainError> {
+        if !self.writes() {
+            let keys = self.dictionary.keys().iter();
+            let changed = |key: &SpecKey| {
+                if *key == before {
+                    after.clone()
+                } else {
+                    key.clone()
+                }
+            };
+            self.dictionary = Dictionary::new(keys.map(changed).collect());
+            return Ok(true);
+        }
+        let (by, now) = (ChangedBy::import(system), self.catalog.now());
+        let stored = self.store(move |store| async move {
+            let mut unit = store.begin_write().await?;
+            match unit.guess_again(&before, &after).await {
+                Ok(true) => {
+                    unit.record_spec_key_change(&before, &after, (&by, now))
+                        .await?;
+                    unit.commit().await.map(|()| true)
+                }
+                other => {
+                    unit.abort().await;
+                    other
+                }
+            }
+        });
+        let stored = match stored.await {
+            Err(DomainError::Unavailable(Some(StorageError::Contended(_)))) => false,
+            stored => stored?,
+        };
+        self.reload_reference().await?;
+        Ok(stored)
     }
 
     async fn add_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {

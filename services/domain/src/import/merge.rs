@@ -156,9 +156,14 @@ impl Prepared<'_> {
     /// These contributions with that of the draft instead of the earlier one of its source; sorted
     /// by source.
     pub(super) fn among(&self, others: &[Contribution], now: Timestamp) -> Vec<Contribution> {
-        let others = others.iter().filter(|one| !self.is_from(&one.source));
-        let mut all: Vec<Contribution> = others.cloned().collect();
-        all.push(self.contribution(now));
+        let (earlier, others): (Vec<_>, Vec<_>) =
+            others.iter().partition(|one| self.is_from(&one.source));
+        let mut all: Vec<Contribution> = others.into_iter().cloned().collect();
+        let mut own = self.contribution(now);
+        // A feed without a status means the one that the product had when people first changed it.
+        let implied = earlier.first().and_then(|one| one.content.status);
+        own.content.status = own.content.status.or(implied);
+        all.push(own);
         all.sort_by(|a, b| of(&a.source).cmp(&of(&b.source)));
         all
     }

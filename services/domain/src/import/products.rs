@@ -233,7 +233,15 @@ impl ImportSession {
                 let reference = self.catalog.reference();
                 let of_round = round.iter().map(|at| &drafts[*at]);
                 let guesses = most_frequent(contradicted, of_round, &reference.units);
-                pass = self.check_all((drafts, digests), round, found, &guesses);
+                let is_known =
+                    |guess: &(SpecKey, usize)| self.dictionary.get(&guess.0.key).is_some();
+                let (known, new): (Vec<_>, Vec<_>) = guesses.into_iter().partition(is_known);
+                let new: Vec<SpecKey> = new.into_iter().map(|(key, _)| key).collect();
+                let system = round.first().map_or("", |at| &drafts[*at].source.system);
+                if self.guess_again(known, system).await? {
+                    continue;
+                }
+                pass = self.check_all((drafts, digests), round, found, &new);
             }
             if self.update_dictionary(pass.changes).await? {
                 outcomes.extend(pass.outcomes);
@@ -265,7 +273,8 @@ impl ImportSession {
                         dictionary.add(key.clone());
                     }
                     let status = checked_status(&one.draft);
-                    keys.introduce(guesses, (&one.specs, status), &self.labels);
+                    let system = &*one.draft.source.system;
+                    keys.introduce(guesses, (&one.specs, status), (&self.labels, system));
                     pass.changes.new_keys.extend(keys.new_keys);
                     pass.changes.used.extend(keys.used);
                     pass.passed.push(one);
@@ -299,7 +308,9 @@ impl ImportSession {
             Ok(checked) => checked,
             Err(refused) => {
                 for (at, _) in &refused {
-                    pass.contradictions.refuse(&draft.specs[*at].key);
+                    let key = &draft.specs[*at].key;
+                    let is_guess = is_own_guess(dictionary.get(key), &draft);
+                    pass.contradictions.refuse(key, is_guess);
                 }
                 let refused = keys::rejections(&draft, &refused);
                 let less = dropped::specs(&mut draft, refused).map_err(LineOutcome::Rejected)?;
@@ -319,7 +330,12 @@ impl ImportSession {
             }
         }
         let status = checked_status(&draft);
-        let changes = DictionaryChanges::of(&checked, status, dictionary, &self.labels);
+        let changes = DictionaryChanges::of(
+            &checked,
+            status,
+            dictionary,
+            (&self.labels, &draft.source.system),
+        );
         let passed = ValidDraft {
             at,
             draft,
@@ -720,6 +736,13 @@ fn checked_status(draft: &ProductDraft) -> ProductStatus {
 
 fn is_of_system(product: &KnownProduct, system: &str) -> bool {
     product.digests.keys().any(|(of, _)| of == system)
+}
+
+/// Whether the type of a key follows from values of the draft's feed alone.
+fn is_own_guess(key: Option<&SpecKey>, draft: &ProductDraft) -> bool {
+    key.is_some_and(|key| {
+        key.earlier_type.is_none() && key.guessed_by.as_ref() == Some(&draft.source.system)
+    })
 }
 
 pub(super) fn sku_taken(sku: &str) -> Rejection {

@@ -11,15 +11,18 @@ use vitrine_model::picture::PictureUse;
 use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::spec::KeyUsage;
 use vitrine_model::supplier::SupplierExtract;
-use vitrine_storage::StorageError;
 use vitrine_storage::contributions::{Contributions, SkuExchange};
 use vitrine_storage::products::Encoding;
+use vitrine_storage::{StorageError, backoff};
 
 use super::ImportSession;
 use super::merge::{Merged, Prepared, present};
-use super::products::{MAX_TRIES, sku_taken};
+use super::products::sku_taken;
 use crate::DomainError;
 use crate::specs::less_used;
+
+/// How often an update is tried while other writers change the product: as often as a mutation.
+const MAX_UPDATES: u32 = 13;
 
 /// A product as it is to be stored.
 struct Change {
@@ -134,7 +137,10 @@ impl ImportSession {
     ) -> Result<LineOutcome, DomainError> {
         let mut prepared = prepared.clone();
         let mut awaited = None;
-        for _ in 0..MAX_TRIES {
+        for nth in 0..MAX_UPDATES {
+            if nth > 0 {
+                tokio::time::sleep(backoff(nth)).await;
+            }
             let found = self
                 .store(move |store| async move {
                     store.get_many_products(&[id], &ProductStatus::ALL).await

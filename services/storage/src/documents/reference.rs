@@ -138,6 +138,7 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
         "earlier_type",
         key.earlier_type.map(ValueType::name),
     );
+    put(&mut doc, "guessed_by", key.guessed_by.as_deref());
     doc
 }
 
@@ -191,6 +192,7 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
         aliases: Vec::new(),
         absorbing: Vec::new(),
         earlier_type: earlier.transpose()?,
+        guessed_by: fields.opt_string("guessed_by")?,
     }))
 }
 
