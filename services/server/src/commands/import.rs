@@ -23,20 +23,28 @@ use crate::settings::{Common, Import};
 /// The exit code if a file could not be read to its end.
 const INCOMPLETE: u8 = 2;
 
+fn load(name_or_path: &str, system: Option<&str>) -> anyhow::Result<Mapping> {
+    let mapping = Mapping::load(name_or_path)?;
+    match system {
+        Some(system) => Ok(mapping.with_system(system)?),
+        None => Ok(mapping),
+    }
+}
+
+fn print_samples(files: &[PathBuf], mapping: &Mapping, rows: usize) -> anyhow::Result<ExitCode> {
+    for sample in vitrine_ingest::sample::samples(files, mapping, rows)? {
+        print(sample.to_string().trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<ExitCode> {
     let Some(mapping) = &arguments.mapping else {
         return Box::pin(restore::run(settings, arguments)).await;
     };
-    let mapping = Mapping::load(mapping)?;
-    let mapping = Arc::new(match &arguments.system {
-        Some(system) => mapping.with_system(system)?,
-        None => mapping,
-    });
+    let mapping = Arc::new(load(mapping, arguments.system.as_deref())?);
     if let Some(rows) = arguments.sample {
-        for sample in vitrine_ingest::sample::samples(&arguments.files, &mapping, rows)? {
-            print(sample.to_string().trim_end());
-        }
-        return Ok(ExitCode::SUCCESS);
+        return print_samples(&arguments.files, &mapping, rows);
     }
     let options = ImportOptions {
         rejects: Some(rejects_file(&arguments)?),
