@@ -585,8 +585,18 @@ fn product_changes(id: &str) -> [MutationCase; 4] {
         case(
             "setSpecs",
             set("color", "Turquoise"),
-            &[read, "insert words", change, HISTORY, read, GENERATIONS],
-            false,
+            // A feed has decided the type of the key alone until now.
+            &[
+                read,
+                "insert words",
+                "update spec_keys",
+                change,
+                HISTORY,
+                read,
+                GENERATIONS,
+                "update settings",
+            ],
+            true,
         ),
         case(
             "setSpecs",

@@ -170,13 +170,6 @@ impl ListAddress {
         })
     }
 
-    /// Those of the first page, whatever page this is.
-    pub(crate) fn first_page_variables(&self) -> Value {
-        let mut variables = self.list_variables();
-        variables["after"] = Value::Null;
-        variables
-    }
-
     /// The variables of the operation `Facets`.
     pub(crate) fn facet_variables(&self) -> Value {
         json!({

@@ -121,8 +121,7 @@ fn what_does_not_exist_is_said_with_the_right_status() {
             let wrong = page(address, "/c/monitors?n.screen_size=1..2~kg").await;
             assert_eq!(wrong.status, 400, "{}", wrong.body);
             let stale = page(address, "/c/monitors?after=nonsense").await;
-            assert_eq!(stale.status, 200, "an old link opens the first page");
-            assert!(stale.body.contains("33 products"), "{}", stale.body);
+            assert_eq!(stale.status, 400);
             let unknown = http::get(address, "/assets/x/store/nothing.js")
                 .await
                 .unwrap();

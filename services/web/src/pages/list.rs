@@ -28,11 +28,7 @@ pub(crate) async fn list(
     // Together: the panel of a narrowed list takes longer than its rows.
     let listed = asker.ask("List", address.list_variables());
     let counted = asker.ask("Facets", address.facet_variables());
-    let (mut listed, counted) = join(listed, counted).await;
-    if listed.code() == "INVALID_CURSOR" {
-        // The link is older than the list: it begins at its start.
-        listed = asker.ask("List", address.first_page_variables()).await;
-    }
+    let (listed, counted) = join(listed, counted).await;
     let is_missing = address.category().is_some() && listed.data("category").is_null();
     if is_missing && !listed.data("products").is_null() {
         return missing("There is no such category", vec![listed]);
