@@ -604,8 +604,8 @@ impl WriteUnit {
             .map(drop)
     }
 
-    /// Gives a key the type that its feed's values have now. Returns whether its revision was unchanged,
-    /// and nobody else has used it.
+    /// Changes the type of a key that only one feed has used. Returns false, and writes nothing, if its
+    /// revision has changed or somebody else has used it.
     pub async fn guess_again(
         &mut self,
         before: &SpecKey,

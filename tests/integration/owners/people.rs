@@ -326,3 +326,24 @@ fn a_release_by_somebody_who_has_seen_an_older_product_is_refused() {
         assert_eq!(page(app).await["price"]["amount"], "12.00");
     });
 }
+
+#[test]
+fn a_feed_makes_no_bundle_of_a_product_whose_price_people_have_set() {
+    test(async |app| {
+        line(app, lamp().price("10")).await;
+        line(app, product("Bulb").price("3")).await;
+        let edit = json!({ "id": id(app).await, "price": { "amount": "99.00" } });
+        app.mutate("updateProduct", edit).await.done();
+        let bundle = || lamp().item("Bulb", 2);
+        let said = line(app, bundle()).await;
+        assert!(
+            said.contains("kind: the price of a bundle is computed"),
+            "{said}"
+        );
+        assert_eq!(page(app).await["price"], json!({ "amount": "99.00" }));
+        let release = json!({ "productId": id(app).await, "fields": ["price"] });
+        app.mutate("releaseFields", release).await.done();
+        assert_eq!(line(app, bundle()).await, "updated");
+        assert_eq!(page(app).await["price"], json!({ "amount": "6.00" }));
+    });
+}

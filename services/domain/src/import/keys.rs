@@ -107,8 +107,8 @@ impl ImportSession {
         Ok(self.add_keys(changes.new_keys).await? && self.use_keys(changes.used).await?)
     }
 
-    /// Gives keys, whose types follow from values of this feed alone, the types that so many values of a
-    /// batch have, if fewer products have the key. Returns whether any got another.
+    /// Changes the types of keys that only this feed has used. Each guess has the type of most values of a
+    /// batch, and their number; it counts only if fewer products have the key. Returns whether a type changed.
     pub(super) async fn guess_again(
         &mut self,
         guesses: Vec<(SpecKey, usize)>,

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use vitrine_model::contribution::Contribution;
+use vitrine_model::contribution::{Contribution, ProductField};
 use vitrine_model::history::ChangedBy;
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::import::{LineOutcome, Rejection};
 use vitrine_model::overrides::OwnedField;
 use vitrine_model::picture::PictureUse;
-use vitrine_model::product::{Product, ProductStatus};
+use vitrine_model::product::{Details, Product, ProductStatus};
 use vitrine_model::spec::KeyUsage;
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_storage::contributions::{Contributions, SkuExchange};
@@ -252,6 +252,9 @@ impl ImportSession {
         let supplier = supplier.await?;
         let old = product.clone();
         let mut product = merged.apply(product, supplier, self.names());
+        if loses_edited_price(&old, &product) {
+            return Ok(Err(edited_price()));
+        }
         let sources = std::mem::replace(&mut product.sources, old.sources.clone());
         if product != old {
             product.updated_at = now;
@@ -407,6 +410,18 @@ fn take_ring<T>(
     };
     let ring = waiting.keys().find_map(ring_from)?;
     ring.iter().map(|sku| waiting.remove(sku)).collect()
+}
+
+/// Whether a product would become a bundle, whose price is computed, although people have set its price.
+fn loses_edited_price(before: &Product, after: &Product) -> bool {
+    let is_bundle = |product: &Product| matches!(product.details, Details::Bundle(_));
+    let price = OwnedField::Field(ProductField::Price);
+    is_bundle(after) && !is_bundle(before) && before.overrides.has(&price)
+}
+
+fn edited_price() -> Rejection {
+    let reason = "the price of a bundle is computed, and people have set that of this product: give the price back to the feeds first";
+    Rejection::new("kind", reason)
 }
 
 /// The reason for rejecting a draft that takes back what only its source says.

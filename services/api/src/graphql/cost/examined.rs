@@ -2,7 +2,7 @@
 //!
 //! An index has the products of categories in each order, and those with one value by popularity and by price. Any other
 //! condition is checked product by product. The service decides the same from the indexes (`Served` in storage); here it
-//! is told from the arguments alone, before anything is known of the products.
+//! follows from the arguments alone, before anything is known of the products.
 
 use async_graphql_value::{ConstValue, Name, indexmap::IndexMap};
 

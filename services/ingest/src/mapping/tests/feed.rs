@@ -1,4 +1,4 @@
-//! What a mapping is told of its feed: its system, and its own rows for joins.
+//! Mappings with another system, and with the rows of their own feed for joins.
 
 use std::path::Path;
 
