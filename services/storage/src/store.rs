@@ -108,15 +108,6 @@ pub enum Topology {
     Standalone,
 }
 
-/// Why the driver does not use a server that answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unusable {
-    /// It runs without replication.
-    Standalone,
-    /// It is to be a member of a replica set that nobody has founded yet.
-    NotInitiated,
-}
-
 /// A handle on one database; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -139,8 +130,6 @@ pub struct Store {
 
 /// The `appName` of our connections.
 pub(crate) const APP_NAME: &str = "vitrine";
-/// The time limit for a probe of a server's topology.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a large count of products is cached.
 const COMMON_COUNT_TTL: Duration = Duration::from_mins(1);
 /// The maximum size of all large counts that are cached.
@@ -241,30 +230,6 @@ impl Store {
         Ok(Deployment {
             version,
             topology: topology(&hello),
-        })
-    }
-
-    /// Returns why the driver finds no server at an address although its first server answers; `None`
-    /// if it does not answer, or there is no such reason.
-    pub async fn unusable(options: &StoreOptions) -> Option<Unusable> {
-        let mut client = ClientOptions::parse(&options.uri).await.ok()?;
-        client.repl_set_name = None;
-        client.direct_connection = Some(true);
-        client.hosts.truncate(1);
-        client.server_selection_timeout = Some(PROBE_TIMEOUT);
-        let client = Client::with_options(client).ok()?;
-        let admin = client.database("admin");
-        let hello = admin.run_command(doc! { "hello": 1 }).await;
-        client.shutdown().await;
-        let hello = hello.ok()?;
-        if topology(&hello) != Topology::Standalone {
-            return None;
-        }
-        // A server that waits to become a member of a replica set reports so.
-        Some(if hello.contains_key("isreplicaset") {
-            Unusable::NotInitiated
-        } else {
-            Unusable::Standalone
         })
     }
 
